@@ -1,0 +1,54 @@
+# Flags of this project's own targets; never exported.
+add_library(tb_options INTERFACE)
+target_include_directories(tb_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_libraries(tb_options INTERFACE Threads::Threads)
+target_compile_options(tb_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wcast-qual -Wformat=2 -Wundef
+  -Wimplicit-fallthrough -Wextra-semi -Wdouble-promotion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tb_options INTERFACE
+    -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast)
+endif()
+if(TB_WERROR)
+  target_compile_options(tb_options INTERFACE -Werror)
+endif()
+if(TB_SANITIZE)
+  target_compile_options(tb_options INTERFACE
+    -fsanitize=${TB_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -Wno-error=maybe-uninitialized)
+  target_link_options(tb_options INTERFACE -fsanitize=${TB_SANITIZE})
+endif()
+
+# tb_add_library(name SOURCES ... PUBLIC targets PRIVATE targets TESTS ... TEST_DEPS targets UNBUILT ...)
+# Target tb_<name> with alias tunebench::<name>; "engine/ops" is named engine_ops. Each test source
+# becomes part of tb_<name>_tests. A source on disk that is in no list stops the configure step.
+function(tb_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;PUBLIC;PRIVATE;TESTS;TEST_DEPS;UNBUILT")
+  add_library(tb_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(tb_${name} PUBLIC tb_options ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  add_library(tunebench::${name} ALIAS tb_${name})
+  file(GLOB on_disk RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cpp *.cu)
+  list(REMOVE_ITEM on_disk ${ARG_SOURCES} ${ARG_TESTS} ${ARG_UNBUILT} main.cpp)
+  if(on_disk)
+    message(FATAL_ERROR "${CMAKE_CURRENT_SOURCE_DIR}: not in SOURCES, TESTS or UNBUILT: ${on_disk}")
+  endif()
+  file(GLOB headers CONFIGURE_DEPENDS *.h)
+  if(headers)
+    target_sources(tb_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+    set_target_properties(tb_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  endif()
+  if(TB_BUILD_TESTS AND ARG_TESTS)
+    tb_add_tests(tb_${name}_tests PREFIX ${name} LABELS unit SOURCES ${ARG_TESTS}
+                 LINK tb_${name} ${ARG_TEST_DEPS})
+  endif()
+endfunction()
+
+# tb_add_tests(target PREFIX text LABELS ... SOURCES ... LINK targets)
+function(tb_add_tests target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PREFIX" "SOURCES;LINK;LABELS")
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE tb_options ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${target} TEST_PREFIX "${ARG_PREFIX}/" DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()

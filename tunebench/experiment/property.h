@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tunebench/base/diagnostic.h"
+#include "tunebench/base/json.h"
+
+namespace tunebench::experiment {
+
+enum class ValueType { String, Integer, Real, Boolean, StringList };
+
+/// What a property may be. Categorical when `values` is not empty, else a range.
+struct Domain {
+  std::vector<Json> values;        ///< allowed values (null is one where it may be unset)
+  bool open = false;               ///< any other text is allowed too (a path)
+  std::optional<double> lower;     ///< inclusive
+  std::optional<double> upper;     ///< exclusive
+  std::optional<double> interval;  ///< whole steps from lower
+  /// "1 … 4096", "bfloat16, float16, float32"
+  [[nodiscard]] std::string text() const;
+};
+
+/// One input of an experiment. The table is the only place that names them: options, help, JSON,
+/// documents and validation are made from it.
+struct Property {
+  std::string name;
+  ValueType type = ValueType::String;
+  Domain domain;
+  bool required = false;
+  Json default_value;         ///< null also when the default is "unset"
+  bool native = false;        ///< trainer native reads it; else only its default is accepted there
+  bool ado = true;            ///< a property of the reference system; false: ours
+  std::string short_options;  ///< "-m,--model", or empty
+  std::string unit;           ///< "tokens", "s", ... or empty
+  std::string help;
+};
+
+/// All properties: required ones, then the optional ones of the reference system, then ours.
+const std::vector<Property>& properties();
+/// nullptr when there is none. Dashes equal underscores.
+const Property* find_property(std::string_view name);
+
+/// Reads one value: "8", "1e-5", "true/false/yes/no/on/off/1/0", "null"/"none" where null is
+/// allowed, JSON for lists. Out-of-domain values are diagnosed with the allowed set or range and
+/// the nearest allowed value.
+std::optional<Json> parse_value(const Property& property, std::string_view text,
+                                std::string_view where, Diagnostics& problems);
+
+/// Reads "4", "4,8", "1..8", "512..2048:512" (inclusive, with step). All mistakes are reported.
+std::vector<Json> parse_values(const Property& property, std::string_view text,
+                               std::string_view where, Diagnostics& problems);
+
+}  // namespace tunebench::experiment

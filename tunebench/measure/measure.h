@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tunebench/base/clock.h"
+#include "tunebench/record/record.h"
+#include "tunebench/trainer/trainer.h"
+
+namespace tunebench::measure {
+
+/// How long to measure.
+struct Protocol {
+  /// Warm-up ends when the median of the last 5 steps is within `steady` of the median of the 5
+  /// before, after at least min_warmup_steps; at the latest after max_warmup_steps or
+  /// max_warmup_s (then warmup=capped).
+  std::int64_t min_warmup_steps = 3;
+  double steady = 0.02;
+  std::int64_t max_warmup_steps = 50;
+  double max_warmup_s = 60.0;
+  /// The timed window holds at least this many steps and this much time, unless the point bounds
+  /// its own length (max_steps, num_train_epochs, stop_after_seconds).
+  std::int64_t min_timed_steps = 20;
+  double min_timed_s = 5.0;
+  /// A point that takes longer is killed: outcome timeout.
+  double timeout_s = 3600.0;
+};
+
+/// Where a measurement is, for the live line.
+struct Progress {
+  std::string phase;              ///< start, load, warm-up, timed, save
+  std::int64_t steps = 0;         ///< of the phase
+  std::int64_t steps_wanted = 0;  ///< 0: not known
+  double tokens_per_s_now = 0;
+  double seconds_left = 0;  ///< 0: not known
+};
+
+/// What the controller's interrupts set; measure_point looks at it between events.
+struct StopFlag {
+  std::atomic<int> level{0};  ///< 1: end after the running step; 2: at once
+};
+
+struct Request {
+  experiment::Point point;
+  std::filesystem::path log_file;
+  std::int64_t planned_steps = 0;
+  std::int64_t memory_bytes = 0;
+  Protocol protocol;
+};
+
+/// Runs one child and makes its record: status, reason, measured fields. Run, key, repeat,
+/// environment are the caller's. Never throws for what the child does; throws only when the child
+/// cannot be started at all.
+record::Record measure_point(const Request& request, trainer::Trainer& trainer, Clock& clock,
+                             StopFlag& stop, const std::function<void(const Progress&)>& progress);
+
+}  // namespace tunebench::measure

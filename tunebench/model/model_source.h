@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tunebench/model/model_spec.h"
+
+namespace tunebench::model {
+
+/// A built-in shape whose weights are drawn from a seed.
+struct Preset {
+  std::string name;
+  std::string description;
+  ModelSpec spec;
+};
+
+/// smollm2-135m and tiny. tiny: two small layers, a step takes about a millisecond.
+const std::vector<Preset>& presets();
+
+/// A name of the model map of the reference system that this program knows of.
+struct KnownModel {
+  std::string name;
+  std::string source;  ///< public hub id, or empty when it was a folder of one cluster
+};
+const std::vector<KnownModel>& known_models();
+
+/// Where a point's model comes from: a preset (random weights) or a Hugging Face folder.
+struct ModelSource {
+  ModelSpec spec;
+  std::optional<std::filesystem::path> folder;  ///< empty for a preset
+  /// Changes when the shape or the weights change: for a preset its shape; for a folder
+  /// config.json, tokenizer.json, the safetensors headers, sizes and modification times.
+  std::string fingerprint;
+  [[nodiscard]] bool random_weights() const { return !folder.has_value(); }
+};
+
+/// Resolves `model_name`: a preset name, else a path of a folder with config.json. Weights are
+/// checked against the shape (names, shapes, sizes, offsets), not read.
+/// Errors: NotFound with the nearest preset name; Unsupported for a known model whose shape is not
+/// built in; InvalidInput or Corrupt with the file's name.
+ModelSource resolve_model(std::string_view model_name);
+
+}  // namespace tunebench::model

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tunebench/base/json.h"
+#include "tunebench/experiment/experiment.h"
+
+namespace tunebench::record {
+
+/// Stored names never change. Schema 1.
+enum class Outcome {
+  Ok,
+  OomGpu,
+  OomHost,
+  InvalidConfig,
+  Timeout,
+  Nccl,
+  Cuda,
+  Io,
+  Killed,
+  Interrupted,
+  Crashed,
+  Skipped,
+};
+std::string_view outcome_name(Outcome outcome);  ///< ok, oom_gpu, ...
+std::optional<Outcome> find_outcome(std::string_view name);
+
+/// Part of the reuse key: raised when the meaning of a metric changes.
+inline constexpr int kMetricSchema = 1;
+
+enum class Better { Higher, Lower, Neither };
+enum class FieldType { Integer, Real, Text, Boolean };
+
+/// One measured number or text: the only place that describes it.
+struct Field {
+  std::string name;  ///< unit as suffix: timed_s, peak_mem_bytes
+  FieldType type = FieldType::Real;
+  std::string unit;
+  Better better = Better::Neither;
+  std::string meaning;  ///< formula, what is counted and what is not
+};
+/// In the order of exports.
+const std::vector<Field>& fields();
+const Field* find_field(std::string_view name);
+
+/// One attempt to measure one point. Never changed once stored.
+struct Record {
+  std::string id;   ///< unique, sortable by time
+  std::string run;  ///< name of the run that made it
+  std::string key;  ///< reuse key
+  std::string experiment;
+  experiment::Inputs inputs;
+  std::int64_t repeat = 1;   ///< 1-based round
+  std::int64_t attempt = 1;  ///< 1-based retry
+  std::string trainer;
+  std::string trainer_version;
+  Outcome status = Outcome::Ok;
+  std::string reason;                    ///< empty when ok
+  std::string started_at;                ///< ISO time, UTC
+  std::string log_path;                  ///< the child's output, empty when none was kept
+  std::map<std::string, Json> measured;  ///< by field name; absent: not measured
+  Json environment;                      ///< object: machine, build, libraries
+
+  /// Errors: Internal when the name is not in fields(), so a typo cannot make a column.
+  void set(std::string_view field, Json value);
+  /// Null when absent.
+  [[nodiscard]] const Json& get(std::string_view field) const;
+  [[nodiscard]] std::optional<double> number(std::string_view field) const;
+  [[nodiscard]] bool is_valid() const { return status == Outcome::Ok; }
+};
+
+/// Everything of a record as one flat object in a fixed order: run, status, reason, is_valid,
+/// every input, every field (null when absent or not finite). What exports are made of.
+Json flat(const Record& record);
+
+/// Loss-free text for the store and back; absent, null, NaN and both infinities stay different.
+std::string to_text(const Record& record);
+Record from_text(std::string_view text);
+
+}  // namespace tunebench::record

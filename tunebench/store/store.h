@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tunebench/record/record.h"
+
+namespace tunebench::store {
+
+/// One call of `tunebench run`.
+struct Run {
+  std::string name;          ///< two words: brisk-otter
+  std::string command;       ///< as typed
+  std::string started_at;    ///< ISO time
+  std::string ended_at;      ///< empty while it runs
+  std::string status;        ///< running, finished, interrupted
+  std::int64_t planned = 0;  ///< measurements planned
+  std::int64_t pid = 0;
+  std::string host;
+  std::string
+      process_start;  ///< start time of the process, so that a reused pid is not taken for it
+};
+
+/// A run together with one of its measurements. Reused records are linked, not copied.
+struct RunRecord {
+  record::Record record;
+  bool reused = false;
+};
+
+/// Where results are kept. Several processes may have it open; each call is one transaction and
+/// waits for others. A record is on disk when append returns, or was not written at all.
+/// Errors: Io naming the file; Unsupported when the file's schema is newer than this program.
+/// Not thread-safe.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Makes the run row under a new name and returns it.
+  virtual Run begin_run(const std::string& command, std::int64_t planned) = 0;
+  virtual void end_run(const std::string& name, const std::string& status) = 0;
+  /// Runs whose process is gone but that still say running become interrupted; returns them.
+  virtual std::vector<Run> mark_dead_runs() = 0;
+
+  virtual void append(const record::Record& record) = 0;
+  virtual void link_reused(const std::string& run, const std::string& record_id) = 0;
+
+  /// Valid records (status ok or invalid_config) with this key, oldest first.
+  [[nodiscard]] virtual std::vector<record::Record> reusable(const std::string& key) const = 0;
+
+  /// Newest first.
+  [[nodiscard]] virtual std::vector<Run> runs() const = 0;
+  /// By full name, unique prefix, "@last", "@last~1". Errors: NotFound with the nearest name;
+  /// InvalidInput when a prefix fits several.
+  [[nodiscard]] virtual Run find_run(std::string_view name) const = 0;
+  /// In the order they were made or linked.
+  [[nodiscard]] virtual std::vector<RunRecord> records_of(const std::string& run) const = 0;
+  /// All records, oldest first.
+  [[nodiscard]] virtual std::vector<record::Record> all_records() const = 0;
+
+  [[nodiscard]] virtual std::string location() const = 0;
+};
+
+enum class OpenMode {
+  Create,    ///< for writing; file and folders are made when missing
+  ReadOnly,  ///< NotFound when there is none
+};
+std::unique_ptr<Store> open_store(const std::filesystem::path& file, OpenMode mode);
+
+/// --store value, else TUNEBENCH_STORE, else $XDG_DATA_HOME/tunebench/store.db, else
+/// ~/.local/share/tunebench/store.db.
+std::filesystem::path default_store_path(std::string_view option);
+
+}  // namespace tunebench::store

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tunebench/base/subprocess.h"
+#include "tunebench/experiment/experiment.h"
+#include "tunebench/trainer/event.h"
+
+namespace tunebench::trainer {
+
+/// What one child process is to train.
+struct Job {
+  experiment::Point point;
+  std::filesystem::path log_file;  ///< the child's stdout and stderr
+  std::int64_t planned_steps = 0;  ///< most optimizer steps; the schedule's length
+  std::int64_t memory_bytes = 0;   ///< what the trainer may use; 0: no bound
+};
+
+/// A started child: its events and its end.
+class Running {
+ public:
+  virtual ~Running() = default;
+  /// The next event, waiting at most `timeout`; nullopt when none came in that time or the stream
+  /// has ended (then stream_ended() is true).
+  virtual std::optional<Event> next_event(std::chrono::nanoseconds timeout) = 0;
+  [[nodiscard]] virtual bool stream_ended() const = 0;
+  /// Asks to end after the running step. Idempotent.
+  virtual void request_stop() = 0;
+  /// SIGKILL to the whole process group.
+  virtual void kill() = 0;
+  /// Waits for the child; kills it when it is still there after `timeout`.
+  virtual ExitStatus wait(std::chrono::nanoseconds timeout) = 0;
+};
+
+/// Starts a trainer and names what it is. Stateless.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string version() const = 0;
+  /// Errors: Io or NotFound when the child cannot be started.
+  virtual std::unique_ptr<Running> start(const Job& job) = 0;
+};
+
+/// `program train` of this program as a child; `program` empty: own_executable().
+std::unique_ptr<Trainer> make_native_trainer(std::filesystem::path program = {});
+
+/// Starts `argv` with the step protocol's variables set: for tests and for any program that
+/// writes the protocol.
+std::unique_ptr<Trainer> make_command_trainer(std::vector<std::string> argv);
+
+/// The worker behind `tunebench train JOB`: trains and writes events. Returns the exit code.
+/// JOB is the JSON text that make_native_trainer passes on.
+int run_native_worker(const std::string& job_json);
+
+}  // namespace tunebench::trainer
