@@ -1,0 +1,188 @@
+#include <algorithm>
+
+#include "tunebench/record/record.h"
+
+namespace tunebench::record {
+namespace {
+
+Field real(std::string name, std::string unit, Better better, std::string meaning) {
+  return {std::move(name), FieldType::Real, std::move(unit), better, std::move(meaning)};
+}
+
+Field integer(std::string name, std::string unit, Better better, std::string meaning) {
+  return {std::move(name), FieldType::Integer, std::move(unit), better, std::move(meaning)};
+}
+
+Field text(std::string name, std::string meaning) {
+  return {std::move(name), FieldType::Text, "", Better::Neither, std::move(meaning)};
+}
+
+using Fields = std::vector<Field>;
+
+void add_timed_window(Fields& table) {
+  using enum Better;
+  table.insert(
+      table.end(),
+      {
+          real("tokens_per_s", "tokens/s", Higher,
+               "tokens_nonpad / timed_s: the headline; padding is not counted"),
+          real("tokens_per_s_computed", "tokens/s", Higher,
+               "tokens / timed_s: padding is counted, as it costs arithmetic too"),
+          real("timed_s", "s", Neither,
+               "sum of the durations of the timed steps; loading, warm-up and the time between "
+               "steps are not in it"),
+          integer("steps", "steps", Neither, "optimizer steps in the timed window"),
+          integer("samples", "samples", Neither, "dataset entries in the timed window"),
+          integer("tokens", "tokens", Neither,
+                  "tokens computed in the timed window, padding included"),
+          integer("tokens_nonpad", "tokens", Neither,
+                  "tokens of the timed window that are not padding"),
+          integer("tokens_trained", "tokens", Neither,
+                  "positions of the timed window that have a loss"),
+          real("step_s", "s", Lower, "median duration of a timed step"),
+          real("step_s_mean", "s", Lower, "mean duration of a timed step: timed_s / steps"),
+          real("step_s_min", "s", Lower, "shortest timed step"),
+          real("step_s_max", "s", Lower, "longest timed step"),
+          text("warmup",
+               "how warm-up ended: steady (step time settled), capped (limit reached first), short "
+               "(the run was too short to settle), none (no step was left out)"),
+          integer("warmup_steps", "steps", Neither, "steps before the timed window"),
+          real("warmup_s", "s", Neither, "sum of the durations of the warm-up steps"),
+      });
+}
+
+void add_whole_run(Fields& table) {
+  using enum Better;
+  table.insert(
+      table.end(),
+      {
+          integer("steps_total", "steps", Neither, "optimizer steps of the whole run"),
+          integer("samples_total", "samples", Neither, "dataset entries of the whole run"),
+          integer("tokens_total", "tokens", Neither,
+                  "tokens computed in the whole run, padding included"),
+          integer("tokens_nonpad_total", "tokens", Neither,
+                  "tokens of the whole run that are not padding"),
+          integer("tokens_trained_total", "tokens", Neither,
+                  "positions of the whole run that have a loss"),
+          real("train_runtime", "s", Neither,
+               "from the begin of the first optimizer step to the end of the last, warm-up "
+               "included"),
+          real("train_samples_per_second", "samples/s", Higher,
+               "samples_total / train_runtime: samples trained, not samples planned"),
+          real("train_steps_per_second", "steps/s", Higher,
+               "steps_total / train_runtime: steps made, not steps planned"),
+          real("train_tokens_per_second", "tokens/s", Higher,
+               "tokens_total / train_runtime: padding is counted"),
+          real("train_tokens_per_gpu_per_second", "tokens/s", Higher,
+               "train_tokens_per_second / max(1, number_gpus)"),
+          real("dataset_tokens_per_second", "tokens/s", Higher,
+               "tokens_nonpad_total / train_runtime: dataset tokens really trained, padding not "
+               "counted"),
+          real("dataset_tokens_per_second_per_gpu", "tokens/s", Higher,
+               "dataset_tokens_per_second / max(1, number_gpus)"),
+          real("cpu_compute_utilization", "%", Neither,
+               "CPU time of the trainer process over wall_s; 100 is one core busy all the time"),
+      });
+}
+
+void add_learning(Fields& table) {
+  using enum Better;
+  table.insert(table.end(),
+               {
+                   real("loss_first", "nats/token", Neither,
+                        "loss of the first step of the run, mean over trained tokens"),
+                   real("loss_last", "nats/token", Neither, "loss of the last step of the run"),
+                   real("grad_norm_first", "", Neither,
+                        "2-norm of the gradient of the first step, before clipping"),
+                   real("grad_norm_last", "", Neither,
+                        "2-norm of the gradient of the last step, before clipping"),
+                   integer("nonfinite_steps", "steps", Lower,
+                           "steps of the run whose loss or gradient norm is not a finite number"),
+                   real("learning_rate_last", "", Neither, "learning rate of the last step"),
+               });
+}
+
+void add_memory(Fields& table) {
+  using enum Better;
+  table.insert(
+      table.end(),
+      {
+          integer("host_peak_bytes", "bytes", Lower,
+                  "largest resident memory of the trainer process"),
+          integer("device_peak_bytes", "bytes", Lower,
+                  "largest accelerator memory in use; absent on a CPU"),
+          integer("arena_bytes", "bytes", Lower,
+                  "memory that the trainer planned: the sum of the five parts below"),
+          integer("weights_bytes", "bytes", Lower, "of arena_bytes: weights"),
+          integer("gradients_bytes", "bytes", Lower, "of arena_bytes: gradients"),
+          integer("optimizer_bytes", "bytes", Lower, "of arena_bytes: optimizer moments"),
+          integer("activations_bytes", "bytes", Lower,
+                  "of arena_bytes: what is kept from forward to backward"),
+          integer("scratch_bytes", "bytes", Lower, "of arena_bytes: buffers used within a layer"),
+          integer("needed_bytes", "bytes", Neither,
+                  "when the point did not fit: what it would have taken"),
+      });
+}
+
+void add_trainer_facts(Fields& table) {
+  using enum Better;
+  table.insert(
+      table.end(),
+      {
+          text("device", "what computed: cpu"),
+          text("isa", "instruction set that the kernels ran with: avx2, avx512"),
+          integer("threads", "", Neither, "threads that computed"),
+          text("compute_dtype", "type of the arithmetic: float32 on a CPU whatever torch_dtype is"),
+          text("recompute",
+               "what backward rebuilt: none, activation, norm, block (mildest that fits)"),
+          text("weights", "where the weights came from: loaded or random"),
+          integer("parameters", "", Neither, "trained weights; a tied head counts once"),
+          real("flops_per_token", "FLOP/token", Neither,
+               "arithmetic of forward and backward per token at model_max_length, recompute not "
+               "counted"),
+          real("gflops", "GFLOP/s", Higher, "flops_per_token x tokens_per_s_computed / 1e9"),
+      });
+}
+
+void add_whole_process(Fields& table) {
+  using enum Better;
+  table.insert(table.end(),
+               {
+                   real("load_s", "s", Lower,
+                        "phase load: reading or drawing the weights and planning memory"),
+                   real("setup_s", "s", Lower,
+                        "from the start of the trainer process to the begin of its first step"),
+                   real("wall_s", "s", Neither, "from the start of the trainer process to its end"),
+                   real("overhead_s", "s", Lower,
+                        "wall_s without the steps: starting, loading, saving, ending"),
+                   text("failed_phase", "when it failed: the phase it was in"),
+                   integer("failed_step", "steps", Neither, "when it failed: the step it was in"),
+                   text("log_tail", "when it failed: the last lines of the trainer's output"),
+               });
+}
+
+Fields make_fields() {
+  Fields table;
+  add_timed_window(table);
+  add_whole_run(table);
+  add_learning(table);
+  add_memory(table);
+  add_trainer_facts(table);
+  add_whole_process(table);
+  return table;
+}
+
+}  // namespace
+
+const std::vector<Field>& fields() {
+  static const Fields kTable = make_fields();
+  return kTable;
+}
+
+const Field* find_field(std::string_view name) {
+  const Fields& table = fields();
+  const auto found = std::ranges::find(table, name, &Field::name);
+  return found == table.end() ? nullptr : &*found;
+}
+
+}  // namespace tunebench::record
