@@ -55,8 +55,10 @@ struct View {
 
  private:
   [[nodiscard]] void* offset(std::int64_t elements_in) const {
-    return static_cast<std::byte*>(data) +
-           elements_in * static_cast<std::int64_t>(dtype_bytes(dtype));
+    // A planned view has no memory; its parts have none either.
+    return empty() ? nullptr
+                   : static_cast<std::byte*>(data) +
+                         elements_in * static_cast<std::int64_t>(dtype_bytes(dtype));
   }
 };
 

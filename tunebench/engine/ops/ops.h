@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "tunebench/engine/core/arena.h"
 #include "tunebench/engine/core/view.h"
 
 namespace tunebench::engine {
@@ -43,6 +42,15 @@ struct AdamwStep {
   double gradient_scale = 1.0;  ///< multiplies gradients first (clipping)
 };
 
+/// The largest shapes that the calls of one model will have, for a backend's workspace.
+struct Extents {
+  Sequences sequences;
+  Heads heads;
+  std::int64_t widest = 0;     ///< most columns of any activation but the logits
+  std::int64_t head_rows = 0;  ///< most rows of logits at once
+  std::int64_t vocabulary = 0;
+};
+
 /// Everything the engine computes. One virtual call per fused kernel; layers never ask which
 /// backend they have. All views of a call have this backend's dtype. Unless stated, outputs do not
 /// overlap inputs. Shapes are checked by TB_DCHECK.
@@ -54,16 +62,25 @@ struct AdamwStep {
 /// threads. Not thread-safe; an Ops owns its threads.
 class Ops {
  public:
-  virtual ~Ops() = default;
+  Ops() = default;
+  virtual ~Ops();
+  Ops(const Ops&) = delete;
+  Ops& operator=(const Ops&) = delete;
+  Ops(Ops&&) = delete;
+  Ops& operator=(Ops&&) = delete;
 
   [[nodiscard]] virtual std::string_view name() const = 0;  ///< "ref", "cpu"
-  [[nodiscard]] virtual std::string isa()
-      const = 0;  ///< which kernels run: "avx2", "avx512", "scalar"
+  /// Which kernels run: "avx2", "avx512", "scalar".
+  [[nodiscard]] virtual std::string isa() const = 0;
   [[nodiscard]] virtual DType dtype() const = 0;
   [[nodiscard]] virtual int threads() const = 0;
 
-  /// Scratch the backend itself needs inside a call is taken from this arena.
-  void use_scratch(Arena* arena) { scratch_ = arena; }
+  /// Bytes that this backend itself needs inside its calls (partial sums, tiles), so that they are
+  /// planned with everything else. 0 unless overridden.
+  [[nodiscard]] virtual std::int64_t workspace_bytes(const Extents& largest) const;
+  /// Memory of workspace_bytes(), 64-byte aligned, that outlives the calls. Without it a backend
+  /// makes its own when it first needs it.
+  void use_workspace(View workspace) { workspace_ = workspace; }
 
   // --- matrix products ------------------------------------------------------------------------
   /// c = op(a) op(b) (+ c). op transposes when the flag is set. c [M, N], inner size K.
@@ -138,11 +155,14 @@ class Ops {
                      const AdamwStep& step) = 0;
 
  protected:
-  Arena* scratch_ = nullptr;
+  View workspace_;
 };
 
 /// Plain loops, double accumulation, one thread, never optimised: what everything is compared with.
 std::unique_ptr<Ops> make_ref_ops(DType dtype);
+
+/// Computes nothing: a model run over it on a planning arena shows how deep its scratch gets.
+std::unique_ptr<Ops> make_planning_ops(DType dtype);
 
 /// oneDNN matrix products and Highway kernels, float32. threads < 1: all usable cores.
 std::unique_ptr<Ops> make_cpu_ops(int threads = 0);

@@ -1,0 +1,54 @@
+#include "tunebench/engine/ops/ops.h"
+
+namespace tunebench::engine {
+namespace {
+
+class PlanningOps final : public Ops {
+ public:
+  explicit PlanningOps(DType dtype) : dtype_(dtype) {}
+
+  [[nodiscard]] std::string_view name() const override { return "planning"; }
+  [[nodiscard]] std::string isa() const override { return "none"; }
+  [[nodiscard]] DType dtype() const override { return dtype_; }
+  [[nodiscard]] int threads() const override { return 1; }
+
+  void gemm(bool, bool, View, View, View, bool) override {}
+  void add_bias(View, View) override {}
+  void bias_backward(View, View, bool) override {}
+  void rms_norm(View, View, double, View, View) override {}
+  void add_rms_norm(View, View, View, double, View, View, View) override {}
+  void rms_norm_backward(View, View, View, View, View, View, bool) override {}
+  void rope(View, Heads, Sequences, View, bool) override {}
+  void attention(View, Heads, Sequences, double, View, View) override {}
+  void attention_backward(View, View, View, View, Heads, Sequences, double, View) override {}
+  void swiglu(View, View) override {}
+  void swiglu_backward(View, View, View) override {}
+  void embed(std::span<const std::int32_t>, View, View) override {}
+  void embed_backward(std::span<const std::int32_t>, View, View) override {}
+  void gather_rows(View, std::span<const std::int32_t>, View) override {}
+  void scatter_rows(View, std::span<const std::int32_t>, View) override {}
+  double cross_entropy(View, std::span<const std::int32_t>, double) override { return 0; }
+  void fill(View, double) override {}
+  void copy(View, View) override {}
+  void add(View, View) override {}
+  double sum_squares(View) override { return 0; }
+  void adamw(View, View, View, View, const AdamwStep&) override {}
+
+ private:
+  DType dtype_;
+};
+
+}  // namespace
+
+// Out of line, so that the class's tables are made once, here.
+Ops::~Ops() = default;
+
+std::int64_t Ops::workspace_bytes(const Extents& /*largest*/) const {
+  return 0;
+}
+
+std::unique_ptr<Ops> make_planning_ops(DType dtype) {
+  return std::make_unique<PlanningOps>(dtype);
+}
+
+}  // namespace tunebench::engine
