@@ -5,7 +5,8 @@ target_link_libraries(tb_options INTERFACE Threads::Threads)
 target_compile_options(tb_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Wold-style-cast -Wcast-align -Wcast-qual -Wformat=2 -Wundef
-  -Wimplicit-fallthrough -Wextra-semi -Wdouble-promotion)
+  -Wimplicit-fallthrough -Wextra-semi -Wdouble-promotion
+  -Wno-missing-field-initializers)  # members left out of a designated initialiser have defaults
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tb_options INTERFACE
     -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast)

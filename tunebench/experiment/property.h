@@ -44,13 +44,19 @@ const std::vector<Property>& properties();
 /// nullptr when there is none. Dashes equal underscores.
 const Property* find_property(std::string_view name);
 
+/// One value as it must be kept: Integer properties as an integer, Real ones as a real. Wrong types
+/// and out-of-domain values are diagnosed with the value, the allowed set or range and the nearest
+/// allowed values.
+std::optional<Json> check_value(const Property& property, const Json& value, std::string_view where,
+                                Diagnostics& problems);
+
 /// Reads one value: "8", "1e-5", "true/false/yes/no/on/off/1/0", "null"/"none" where null is
-/// allowed, JSON for lists. Out-of-domain values are diagnosed with the allowed set or range and
-/// the nearest allowed value.
+/// allowed, JSON for lists. Diagnoses as check_value does.
 std::optional<Json> parse_value(const Property& property, std::string_view text,
                                 std::string_view where, Diagnostics& problems);
 
-/// Reads "4", "4,8", "1..8", "512..2048:512" (inclusive, with step). All mistakes are reported.
+/// Reads "4", "4,8", "1..8", "512..2048:512" (inclusive, with step), or a JSON list. A comma inside
+/// a text is written "\,". A value given twice counts once. All mistakes are reported.
 std::vector<Json> parse_values(const Property& property, std::string_view text,
                                std::string_view where, Diagnostics& problems);
 
