@@ -11,7 +11,7 @@ struct BuildInfo {
   bool dirty = false;      ///< built from a checkout with local changes
   std::string compiler;    ///< GNU 12.2.0
   std::string build_type;  ///< Release
-  std::string sanitizer;   ///< address, thread or empty
+  std::string sanitizer;   ///< "address,undefined", "thread" or empty
 };
 
 const BuildInfo& build_info();

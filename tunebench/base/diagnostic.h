@@ -20,8 +20,9 @@ struct Diagnostic {
 /// All mistakes found, so that a user gets them in one go.
 using Diagnostics = std::vector<Diagnostic>;
 
-/// The candidate closest to `word`: edit distance at most 2 (a transposition counts one), or the
-/// only one that `word` is a prefix of. Case and - against _ do not count.
+/// The candidate closest to `word`: edit distance at most 2, or 1 for words of up to three letters
+/// (a transposition counts one); failing that, the only one that `word` is a prefix of. Case and
+/// - against _ do not count. Of equally close ones the first.
 std::optional<std::string> nearest_word(std::string_view word,
                                         std::span<const std::string> candidates);
 

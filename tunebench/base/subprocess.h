@@ -34,7 +34,8 @@ struct ChildSpec {
 };
 
 /// A running child in its own process group. It and its group are killed when this object is
-/// destroyed, and when the parent dies (PR_SET_PDEATHSIG).
+/// destroyed; what is left of the group is killed, too, once the child itself has ended. The child
+/// also dies with the thread that started it (PR_SET_PDEATHSIG), so that thread must outlive it.
 /// Errors: start throws NotFound or Io naming the program when it cannot be executed.
 class Child {
  public:

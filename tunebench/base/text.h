@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,7 +14,8 @@ std::string_view trim(std::string_view text);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string lower_ascii(std::string_view text);
 
-/// Whole-text numbers: no surrounding space, no trailing letters. parse_real takes 1e-5, 1E-5, .5.
+/// Whole-text numbers: no surrounding space, no leading plus, no trailing letters. parse_real takes
+/// 1e-5, 1E-5, .5, but not inf and nan.
 std::optional<std::int64_t> parse_int(std::string_view text);
 std::optional<double> parse_real(std::string_view text);
 
@@ -27,6 +29,8 @@ std::string format_bytes(std::int64_t bytes);
 /// "350 ms", "8.2 s", "4 min 10 s", "2 h 5 min"
 std::string format_duration(double seconds);
 
+/// Bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
+[[nodiscard]] std::size_t utf8_sequence_length(std::string_view text);
 [[nodiscard]] bool is_valid_utf8(std::string_view text);
 /// Columns that `text` takes on a terminal, counting one per code point.
 std::size_t display_width(std::string_view text);

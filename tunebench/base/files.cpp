@@ -1,0 +1,236 @@
+#include "tunebench/base/files.h"
+
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tunebench/base/error.h"
+#include "tunebench/base/text.h"
+
+namespace tunebench {
+namespace {
+
+[[noreturn]] void throw_refused(std::string_view what, const std::filesystem::path& path,
+                                int reason) {
+  const bool missing = reason == ENOENT || reason == ENOTDIR;
+  throw Error(missing ? ErrorCode::NotFound : ErrorCode::Io,
+              fmt::format("cannot {} {}: {}", what, display_path(path),
+                          std::generic_category().message(reason)));
+}
+
+/// An open file that is closed with the object.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) {
+      ::close(number_);
+    }
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] int number() const { return number_; }
+  /// Closes now, for the sake of the answer: a full disk may be told here only.
+  [[nodiscard]] bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+struct Opened {
+  int descriptor;
+  std::size_t size;
+};
+
+Opened open_for_reading(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw_refused("read", path, errno);
+  }
+  struct stat about {};
+  const int reason = ::fstat(descriptor, &about) != 0 ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
+  if (reason != 0) {
+    ::close(descriptor);
+    throw_refused("read", path, reason);
+  }
+  return {descriptor, static_cast<std::size_t>(about.st_size)};
+}
+
+/// 0 or the reason.
+int write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return errno;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+/// Makes a rename in `folder` last through a power cut. Not every file system can; that is no
+/// reason to fail.
+void sync_folder(const std::filesystem::path& folder) {
+  const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (open.number() >= 0) {
+    ::fsync(open.number());
+  }
+}
+
+/// 0 or the reason.
+int write_and_rename(const std::filesystem::path& temporary, const std::filesystem::path& path,
+                     std::string_view bytes) {
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.number() < 0) {
+    return errno;
+  }
+  int reason = write_all(file.number(), bytes);
+  if (reason == 0 && ::fsync(file.number()) != 0) {
+    reason = errno;
+  }
+  if (!file.close() && reason == 0) {
+    reason = errno;
+  }
+  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    reason = errno;
+  }
+  if (reason != 0) {
+    ::unlink(temporary.c_str());
+  }
+  return reason;
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path) {
+  const Opened opened = open_for_reading(path);
+  const Descriptor file(opened.descriptor);
+  // The size is a guess: files in /proc say 0, and a file may grow while it is read.
+  std::string bytes(opened.size + 1, '\0');
+  std::size_t used = 0;
+  while (true) {
+    if (used == bytes.size()) {
+      bytes.resize(bytes.size() * 2 + 4096);
+    }
+    const ssize_t got = ::read(file.number(), bytes.data() + used, bytes.size() - used);
+    if (got < 0 && errno != EINTR) {
+      throw_refused("read", path, errno);
+    }
+    if (got == 0) {
+      bytes.resize(used);
+      return bytes;
+    }
+    used += got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) {
+    throw Error(ErrorCode::Io,
+                fmt::format("cannot make folder {}: {}", display_path(folder), failure.message()));
+  }
+  static std::atomic<int> counter = 0;
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{}-{}.tmp", ::getpid(), counter.fetch_add(1));
+  const int reason = write_and_rename(temporary, path, bytes);
+  if (reason != 0) {
+    throw Error(ErrorCode::Io, fmt::format("cannot write {}: {}", display_path(path),
+                                           std::generic_category().message(reason)));
+  }
+  sync_folder(folder);
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
+  const Opened opened = open_for_reading(path);
+  const Descriptor file(opened.descriptor);
+  size_ = opened.size;
+  if (size_ == 0) {
+    return;
+  }
+  void* memory = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the C macro
+    throw_refused("map", path, errno);
+  }
+  data_ = static_cast<const std::byte*>(memory);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) {
+    ::munmap(const_cast<std::byte*>(data_), size_);  // NOLINT: munmap wants no const
+  }
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+std::string_view MappedFile::text() const {
+  return {reinterpret_cast<const char*>(data_), size_};  // NOLINT: bytes seen as characters
+}
+
+void MappedFile::release_pages(std::size_t offset, std::size_t length) const noexcept {
+  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t end = length > size_ || offset > size_ - length ? size_ : offset + length;
+  // Only pages that lie wholly in the range; the file's last page may be a part of one.
+  const std::size_t first = (offset + page - 1) / page * page;
+  const std::size_t last = end == size_ ? end : end / page * page;
+  if (data_ != nullptr && first < last) {
+    ::madvise(const_cast<std::byte*>(data_) + first,
+              last - first,  // NOLINT: madvise wants no const
+              MADV_DONTNEED);
+  }
+}
+
+TemporaryFolder::TemporaryFolder(std::string_view prefix) {
+  std::error_code failure;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(failure);
+  std::string name = (parent / fmt::format("{}XXXXXX", prefix)).string();
+  if (failure || ::mkdtemp(name.data()) == nullptr) {
+    throw Error(ErrorCode::Io,
+                fmt::format("cannot make a temporary folder {}: {}", printable(name),
+                            failure ? failure.message() : std::generic_category().message(errno)));
+  }
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::filesystem::path own_executable() {
+  std::error_code failure;
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", failure);
+  if (failure) {
+    throw Error(ErrorCode::Io, "cannot read /proc/self/exe: " + failure.message());
+  }
+  return path;
+}
+
+std::string display_path(const std::filesystem::path& path) {
+  return printable(path.string());
+}
+
+}  // namespace tunebench
