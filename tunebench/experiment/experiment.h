@@ -45,7 +45,9 @@ struct Point {
 };
 
 /// Given values (several per property) to points: the product, last property varying fastest in
-/// the order given, defaults filled in. Missing required properties are diagnosed by name.
+/// the order given, defaults filled in. Unknown, doubled, missing and fixed properties, values out
+/// of their domain, an experiment that cannot be run and more than 100,000 points are diagnosed;
+/// then the result is empty.
 struct GivenValues {
   std::string property;
   std::vector<Json> values;
@@ -57,6 +59,8 @@ std::vector<Point> expand(const Experiment& experiment, const std::vector<GivenV
 /// native cannot do ("fast_moe 2 is not supported by trainer native"). A property that native
 /// does not read is accepted only with its default.
 void validate(const Point& point, Diagnostics& problems);
+/// The same for a machine with that many GPUs.
+void validate(const Point& point, int gpus_here, Diagnostics& problems);
 
 /// What makes two measurements the same; all parts are in the key.
 struct KeyParts {
