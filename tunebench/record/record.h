@@ -74,12 +74,18 @@ struct Record {
   [[nodiscard]] bool is_valid() const { return status == Outcome::Ok; }
 };
 
-/// Everything of a record as one flat object in a fixed order: run, status, reason, is_valid,
-/// every input, every field (null when absent or not finite). What exports are made of.
+/// A new Record::id: 26 characters, milliseconds since 1970 and 80 random bits in Crockford's
+/// base 32. Ids of one process sort in the order they were made. Thread-safe.
+std::string new_record_id();
+
+/// Everything of a record but its environment as one flat object in a fixed order: run, status,
+/// reason, is_valid, experiment, repeat, attempt, every input, every field, trainer_version, id,
+/// key, started_at, log_path. Null when absent or not finite. What exports are made of.
 Json flat(const Record& record);
 
 /// Loss-free text for the store and back; absent, null, NaN and both infinities stay different.
 std::string to_text(const Record& record);
+/// Errors: Corrupt naming what is missing or of the wrong kind.
 Record from_text(std::string_view text);
 
 }  // namespace tunebench::record
