@@ -84,6 +84,12 @@ struct TrainingFlops {
 };
 TrainingFlops training_flops_per_token(const ModelSpec& spec, std::int64_t length);
 
+/// Radians per position of each of the head_width / 2 rotated pairs, scaling included.
+/// Sources: Su et al. 2021, arXiv:2104.09864; linear: arXiv:2306.15595; llama3: wavelengths
+/// above original_max_positions / low_freq_factor are stretched by `factor`, those below
+/// original_max_positions / high_freq_factor kept, the ones between blended.
+std::vector<double> rope_frequencies(const ModelSpec& spec);
+
 /// Bytes of full fine-tuning in float32 that do not depend on the batch: weights, gradients, two
 /// AdamW moments.
 std::int64_t state_bytes_full_fine_tuning(const ModelSpec& spec);

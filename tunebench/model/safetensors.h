@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tunebench/base/files.h"
@@ -41,6 +44,8 @@ class SafetensorsSet {
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const { return tensors_; }
   /// nullptr when there is none.
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
+  /// The files behind the tensors; StoredTensor::file is a place in this list.
+  [[nodiscard]] std::vector<std::filesystem::path> paths() const;
   /// Hash of all header bytes and file sizes.
   [[nodiscard]] const std::string& fingerprint() const { return fingerprint_; }
 
@@ -48,8 +53,13 @@ class SafetensorsSet {
   void read_float32(const StoredTensor& tensor, std::span<float> out) const;
 
  private:
-  std::vector<std::shared_ptr<MappedFile>> files_;
+  void add_file(const std::filesystem::path& path);
+  void check_index(std::span<const std::pair<std::string, std::string>> weights,
+                   std::span<const std::string> shards, const std::string& label) const;
+
+  std::vector<std::shared_ptr<MappedFile>> files_;  // shared: a copied set keeps its mappings
   std::vector<StoredTensor> tensors_;
+  std::map<std::string, std::size_t, std::less<>> by_name_;
   std::string fingerprint_;
 };
 

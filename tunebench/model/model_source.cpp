@@ -1,0 +1,144 @@
+#include "tunebench/model/model_source.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tunebench/base/diagnostic.h"
+#include "tunebench/base/error.h"
+#include "tunebench/base/files.h"
+#include "tunebench/base/hash.h"
+#include "tunebench/base/json.h"
+#include "tunebench/base/text.h"
+#include "tunebench/model/safetensors.h"
+#include "tunebench/model/safetensors_header.h"
+#include "tunebench/model/weight_check.h"
+
+namespace tunebench::model {
+namespace {
+
+constexpr std::string_view kSeeModels = "(see: tunebench models)";
+
+std::filesystem::path without_tilde(std::string_view name) {
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing sets it
+  if (name.starts_with("~/") && home != nullptr) {
+    return std::filesystem::path(home) / name.substr(2);
+  }
+  return name;
+}
+
+ModelSource preset_source(const Preset& preset) {
+  return {.spec = preset.spec,
+          .folder = std::nullopt,
+          .fingerprint = sha256_hex("preset\n" + model_config_json(preset.spec).canonical())};
+}
+
+std::string config_text(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "config.json";
+  if (!std::filesystem::is_regular_file(path)) {
+    throw Error(
+        ErrorCode::NotFound,
+        fmt::format("{}: has no config.json, so it is not a model folder", display_path(folder)));
+  }
+  std::string text = read_file(path);
+  if (const std::string kind = placeholder_kind(text); !kind.empty()) {
+    throw Error(ErrorCode::Corrupt, fmt::format("{}: is {}", display_path(path), kind));
+  }
+  return text;
+}
+
+/// Name, size and modification time of a file.
+std::string file_stamp(const std::filesystem::path& path) {
+  const auto changed = std::filesystem::last_write_time(path).time_since_epoch();
+  return fmt::format("{}\n{}\n{}\n", path.filename().string(), std::filesystem::file_size(path),
+                     std::chrono::duration_cast<std::chrono::nanoseconds>(changed).count());
+}
+
+ModelSource folder_source(const std::filesystem::path& folder) {
+  const std::string text = config_text(folder);
+  const std::string label = display_path(folder / "config.json");
+  ModelSource source;
+  source.spec = parse_model_config(Json::parse(text, label), label);
+  source.spec.name = display_path(folder);
+  source.folder = folder;
+  const SafetensorsSet weights = SafetensorsSet::open_folder(folder);
+  match_weights(weights, folder, source.spec);
+
+  std::string identity = fmt::format("folder\n{}\n", sha256_hex(text));
+  const std::filesystem::path tokenizer = folder / "tokenizer.json";
+  if (std::filesystem::is_regular_file(tokenizer)) {
+    identity += sha256_file_hex(tokenizer) + "\n";
+  }
+  identity += weights.fingerprint() + "\n";
+  for (const std::filesystem::path& path : weights.paths()) {
+    identity += file_stamp(path);
+  }
+  source.fingerprint = sha256_hex(identity);
+  return source;
+}
+
+[[noreturn]] void not_built_in(const KnownModel& model) {
+  const std::string get = model.source.empty()
+                              ? std::string("give the folder that holds it")
+                              : fmt::format("download {} and give its folder", model.source);
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("model '{}' is known by name, but its shape is not built in; {} {}",
+                          model.name, get, kSeeModels));
+}
+
+[[noreturn]] void unknown_model(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) {
+    names.push_back(preset.name);
+  }
+  std::string hint = did_you_mean(name, names);
+  for (const KnownModel& model : known_models()) {
+    if (hint.empty() && model.source == name) {
+      hint = fmt::format("did you mean '{}'?", model.name);
+    }
+    names.push_back(model.name);
+  }
+  if (hint.empty()) {
+    hint = did_you_mean(name, names);
+  }
+  if (hint.empty()) {
+    hint = "give a preset or a folder with config.json";
+  }
+  throw Error(ErrorCode::NotFound,
+              fmt::format("unknown model '{}'; {} {}", printable(name), hint, kSeeModels));
+}
+
+}  // namespace
+
+ModelSource resolve_model(std::string_view model_name) {
+  for (const Preset& preset : presets()) {
+    if (preset.name == model_name) {
+      return preset_source(preset);
+    }
+  }
+  const std::filesystem::path path = without_tilde(model_name);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return folder_source(path);
+  }
+  if (std::filesystem::exists(path, ignored)) {
+    const bool gguf = path.extension() == ".gguf";
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("{}: is a file, expected a model folder{}", display_path(path),
+                            gguf ? "; make one of it: tunebench models import FILE FOLDER" : ""));
+  }
+  const auto known =
+      std::find_if(known_models().begin(), known_models().end(),
+                   [&](const KnownModel& model) { return model.name == model_name; });
+  if (known != known_models().end()) {
+    not_built_in(*known);
+  }
+  unknown_model(model_name);
+}
+
+}  // namespace tunebench::model

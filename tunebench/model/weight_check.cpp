@@ -1,0 +1,149 @@
+#include "tunebench/model/weight_check.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tunebench/base/error.h"
+#include "tunebench/base/files.h"
+#include "tunebench/base/log.h"
+#include "tunebench/base/text.h"
+
+namespace tunebench::model {
+namespace {
+
+constexpr std::string_view kHead = "lm_head.weight";
+constexpr std::string_view kEmbedding = "model.embed_tokens.weight";
+
+bool is_qkv_bias(std::string_view name) {
+  return name.starts_with("model.layers.") &&
+         (name.ends_with(".self_attn.q_proj.bias") || name.ends_with(".self_attn.k_proj.bias") ||
+          name.ends_with(".self_attn.v_proj.bias"));
+}
+
+/// Frequencies that older versions of transformers stored; they follow from config.json.
+bool is_leftover(std::string_view name) {
+  return name.ends_with(".rotary_emb.inv_freq");
+}
+
+void decide_qkv_bias(const SafetensorsSet& weights, const std::string& where, ModelSpec& spec) {
+  if (spec.model_type != "llama" && spec.model_type != "qwen2") {
+    return;
+  }
+  const bool stored =
+      std::any_of(weights.tensors().begin(), weights.tensors().end(),
+                  [](const StoredTensor& tensor) { return is_qkv_bias(tensor.name); });
+  if (stored && !spec.qkv_bias) {
+    log_warning(
+        fmt::format("{}: q, k and v biases are stored although config.json does not "
+                    "announce them; they are used",
+                    where));
+    spec.qkv_bias = true;
+  } else if (!stored && spec.qkv_bias && spec.model_type == "qwen2") {
+    log_warning(
+        fmt::format("{}: no q, k and v biases are stored, though qwen2 has them; trained "
+                    "without",
+                    where));
+    spec.qkv_bias = false;
+  }
+}
+
+void check_expected(const SafetensorsSet& weights, const std::string& where,
+                    const std::vector<TensorShape>& expected) {
+  std::vector<std::string> missing;
+  for (const TensorShape& tensor : expected) {
+    const StoredTensor* stored = weights.find(tensor.name);
+    if (stored == nullptr) {
+      missing.push_back(tensor.name);
+      continue;
+    }
+    if (stored->shape != tensor.shape) {
+      throw Error(
+          ErrorCode::InvalidInput,
+          fmt::format("{}: tensor '{}' is [{}], config.json asks for [{}]", where, tensor.name,
+                      fmt::join(stored->shape, ", "), fmt::join(tensor.shape, ", ")));
+    }
+    if (stored->type != StoredType::F32 && stored->type != StoredType::F16 &&
+        stored->type != StoredType::BF16) {
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("{}: tensor '{}' is {}; weights are read from F32, F16 and BF16",
+                              where, tensor.name, stored_type_name(stored->type)));
+    }
+  }
+  if (!missing.empty()) {
+    const std::string more =
+        missing.size() > 1 ? fmt::format(" and {} more are", missing.size() - 1) : " is";
+    throw Error(
+        ErrorCode::InvalidInput,
+        fmt::format(
+            "{}: tensor '{}'{} missing from the weights{}", where, missing.front(), more,
+            missing.front() == kHead ? "; config.json says tie_word_embeddings false" : ""));
+  }
+}
+
+bool same_values(const SafetensorsSet& weights, const StoredTensor& a, const StoredTensor& b) {
+  if (a.shape != b.shape) {
+    return false;
+  }
+  if (a.type == b.type) {
+    return a.bytes.empty() || std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
+  }
+  std::vector<float> left(static_cast<std::size_t>(a.elements()));
+  std::vector<float> right(left.size());
+  weights.read_float32(a, left);
+  weights.read_float32(b, right);
+  return left == right;
+}
+
+void check_unexpected(const SafetensorsSet& weights, const std::string& where,
+                      const std::vector<TensorShape>& expected, const ModelSpec& spec) {
+  std::set<std::string_view> names;
+  for (const TensorShape& tensor : expected) {
+    names.insert(tensor.name);
+  }
+  std::int64_t leftovers = 0;
+  for (const StoredTensor& tensor : weights.tensors()) {
+    if (names.contains(tensor.name)) {
+      continue;
+    }
+    if (is_leftover(tensor.name)) {
+      ++leftovers;
+    } else if (tensor.name == kHead && spec.tied_head) {
+      if (!same_values(weights, tensor, *weights.find(kEmbedding))) {
+        log_warning(
+            fmt::format("{}: the stored {} differs from the embedding; config.json ties "
+                        "them, so the embedding is used",
+                        where, kHead));
+      }
+    } else {
+      throw Error(ErrorCode::InvalidInput,
+                  fmt::format("{}: tensor '{}' has no place in a {} of the shape that config.json "
+                              "tells",
+                              where, printable(tensor.name), spec.model_type));
+    }
+  }
+  if (leftovers > 0) {
+    log_warning(
+        fmt::format("{}: {} stored rotary_emb.inv_freq are ignored; the frequencies follow "
+                    "from config.json",
+                    where, leftovers));
+  }
+}
+
+}  // namespace
+
+void match_weights(const SafetensorsSet& weights, const std::filesystem::path& folder,
+                   ModelSpec& spec) {
+  const std::string where = display_path(folder);
+  decide_qkv_bias(weights, where, spec);
+  const std::vector<TensorShape> expected = tensor_shapes(spec);
+  check_expected(weights, where, expected);
+  check_unexpected(weights, where, expected, spec);
+}
+
+}  // namespace tunebench::model

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+
+#include "tunebench/model/model_spec.h"
+#include "tunebench/model/safetensors.h"
+
+namespace tunebench::model {
+
+/// Compares the stored tensors of `folder` with the shape in `spec` by name, shape and type; values
+/// are not read, except that a stored head beside a tied one is compared with the embedding.
+/// Whether q, k and v have biases is decided by the file for llama and qwen2 (a config.json of
+/// qwen2 need not tell), so `spec.qkv_bias` may change.
+/// Errors: InvalidInput naming the tensor; Unsupported for weights of a type that is not read.
+void match_weights(const SafetensorsSet& weights, const std::filesystem::path& folder,
+                   ModelSpec& spec);
+
+}  // namespace tunebench::model
