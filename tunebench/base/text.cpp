@@ -63,7 +63,12 @@ std::string_view trim(std::string_view text) {
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
-  return fmt::format("{}", fmt::join(parts, separator));
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += i == 0 ? std::string_view() : separator;
+    text += parts[i];
+  }
+  return text;
 }
 
 std::string lower_ascii(std::string_view text) {
