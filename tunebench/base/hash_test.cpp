@@ -18,7 +18,7 @@ TEST(HashTest, IsSha256) {
 
 TEST(HashTest, AFileHashesAsItsContent) {
   const TemporaryFolder folder;
-  std::string content(40'000'000, 'x');
+  std::string content(20'000'000, 'x');
   content[17'000'000] = 'y';
   write_file_atomically(folder.path() / "big", content);
   write_file_atomically(folder.path() / "empty", "");

@@ -114,12 +114,12 @@ TEST(JsonParseTest, ColumnsCountCharacters) {
 
 TEST(JsonParseTest, ReadsAnObjectOfManyMembers) {
   std::string text = "{";
-  for (int i = 0; i < 200'000; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     text += (i == 0 ? "\"token" : ",\"token") + std::to_string(i) + "\":" + std::to_string(i);
   }
   const Json value = parse(text + "}");
-  EXPECT_EQ(value.as_object().size(), 200'000U);
-  EXPECT_EQ(value.at("token199999").as_int(), 199'999);
+  EXPECT_EQ(value.as_object().size(), 20'000U);
+  EXPECT_EQ(value.at("token19999").as_int(), 19'999);
 }
 
 TEST(JsonTest, AWrongKindIsNamed) {
