@@ -45,6 +45,14 @@ function(tb_add_library name)
   endif()
 endfunction()
 
+# GoogleTest and GoogleMock take four seconds to read; every test target takes them from here.
+if(TB_BUILD_TESTS)
+  file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cpp "")
+  add_library(tb_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cpp)
+  target_link_libraries(tb_test_headers PRIVATE tb_options GTest::gtest GTest::gmock)
+  target_precompile_headers(tb_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
 # tb_add_tests(target PREFIX text LABELS ... SOURCES ... LINK targets)
 # Names begin with "asan/" or "tsan/" in those builds, so that one run can hold several builds.
 # Label "slow": runs alone, and not at all under a sanitizer.
@@ -52,6 +60,7 @@ function(tb_add_tests target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PREFIX" "SOURCES;LINK;LABELS")
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE tb_options ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_precompile_headers(${target} REUSE_FROM tb_test_headers)
   set(properties TIMEOUT 300)
   if("slow" IN_LIST ARG_LABELS)
     if(TB_SANITIZE)
