@@ -36,9 +36,10 @@ struct StepEvent {
   std::int64_t tokens = 0;  ///< computed, with padding
   std::int64_t tokens_nonpad = 0;
   std::int64_t tokens_trained = 0;  ///< positions with a loss
-  double loss = 0;                  ///< NaN when the line says null
-  double grad_norm = 0;
-  double learning_rate = 0;
+  /// Not set: the line does not tell it. NaN: the line says null, the number was not finite.
+  std::optional<double> loss;
+  std::optional<double> grad_norm;
+  std::optional<double> learning_rate;
 };
 struct MemoryEvent {
   std::int64_t t = 0;
@@ -59,11 +60,12 @@ struct EndEvent {
 };
 using Event = std::variant<HelloEvent, PhaseEvent, StepEvent, MemoryEvent, ErrorEvent, EndEvent>;
 
-/// One line, with or without the line break. Unknown events and lines that are not JSON give
-/// nullopt: a line cut short by a crash is dropped.
+/// One line, with or without the line break. Unknown events, lines that are not JSON and lines
+/// without a member that their event needs give nullopt: a line cut short by a crash is dropped.
 std::optional<Event> parse_event(std::string_view line);
 
-/// The line of an event, with the line break.
+/// The line of an event, with the line break. Numbers are exact: parse_event gives the same event
+/// back.
 std::string event_line(const Event& event);
 
 }  // namespace tunebench::trainer

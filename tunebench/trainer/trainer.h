@@ -18,9 +18,19 @@ namespace tunebench::trainer {
 struct Job {
   experiment::Point point;
   std::filesystem::path log_file;  ///< the child's stdout and stderr
-  std::int64_t planned_steps = 0;  ///< most optimizer steps; the schedule's length
+  std::int64_t planned_steps = 0;  ///< most optimizer steps; the schedule's length; 0: the trainer
+                                   ///< works it out with planned_steps()
   std::int64_t memory_bytes = 0;   ///< what the trainer may use; 0: no bound
 };
+
+/// Optimizer steps that a point asks for on a dataset of `samples` entries: max_steps when it is
+/// positive, else epochs times steps per epoch (m = ceil(samples / batch), ceil(m / accumulation)).
+/// A fraction of an epoch is rounded up.
+/// Errors: InvalidInput when the dataset is empty or the batch cannot be divided over the devices.
+std::int64_t planned_steps(const experiment::Point& point, std::int64_t samples);
+
+/// Samples of one device's micro-batch: batch_size is the total over all devices.
+std::int64_t device_batch_size(const experiment::Point& point);
 
 /// A started child: its events and its end.
 class Running {
@@ -30,6 +40,8 @@ class Running {
   /// has ended (then stream_ended() is true).
   virtual std::optional<Event> next_event(std::chrono::nanoseconds timeout) = 0;
   [[nodiscard]] virtual bool stream_ended() const = 0;
+  /// Lines so far that were no event; a trainer under development wants to know.
+  [[nodiscard]] virtual std::int64_t dropped_lines() const { return 0; }
   /// Asks to end after the running step. Idempotent.
   virtual void request_stop() = 0;
   /// SIGKILL to the whole process group.
@@ -51,8 +63,8 @@ class Trainer {
 /// `program train` of this program as a child; `program` empty: own_executable().
 std::unique_ptr<Trainer> make_native_trainer(std::filesystem::path program = {});
 
-/// Starts `argv` with the step protocol's variables set: for tests and for any program that
-/// writes the protocol.
+/// Starts `argv` with the step protocol's variables set (TUNEBENCH_JOB holds the job's JSON): for
+/// tests and for any program that writes the protocol.
 std::unique_ptr<Trainer> make_command_trainer(std::vector<std::string> argv);
 
 /// The worker behind `tunebench train JOB`: trains and writes events. Returns the exit code.

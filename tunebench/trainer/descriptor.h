@@ -1,0 +1,38 @@
+#pragma once
+
+#include <utility>
+
+#include <unistd.h>
+
+namespace tunebench::trainer {
+
+/// Owns one open descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      close();
+      number_ = std::exchange(other.number_, -1);
+    }
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] int get() const { return number_; }
+  void close() noexcept {
+    if (number_ >= 0) {
+      ::close(number_);
+      number_ = -1;
+    }
+  }
+
+ private:
+  int number_ = -1;
+};
+
+}  // namespace tunebench::trainer
