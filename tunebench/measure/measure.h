@@ -16,9 +16,11 @@ namespace tunebench::measure {
 
 /// How long to measure.
 struct Protocol {
-  /// Warm-up ends when the median of the last 5 steps is within `steady` of the median of the 5
-  /// before, after at least min_warmup_steps; at the latest after max_warmup_steps or
-  /// max_warmup_s (then warmup=capped).
+  /// Warm-up ends when the median time per token of the last 5 steps is within `steady` of that of
+  /// the 5 before, after at least min_warmup_steps; at the latest after max_warmup_steps or
+  /// max_warmup_s (then warmup=capped). A run that ends before, or with fewer than 5 steps after
+  /// it, leaves out its first 3 steps at most (warmup=short); a single step is its own window
+  /// (warmup=none).
   std::int64_t min_warmup_steps = 3;
   double steady = 0.02;
   std::int64_t max_warmup_steps = 50;
@@ -29,6 +31,12 @@ struct Protocol {
   double min_timed_s = 5.0;
   /// A point that takes longer is killed: outcome timeout.
   double timeout_s = 3600.0;
+  /// How long a child has to end after its end event or after it was asked to stop, on top of two
+  /// of its longest steps. Then it is killed.
+  double stop_grace_s = 10.0;
+  /// The same after an interrupt of level 1, with nothing on top: a person waits, and the step that
+  /// runs would not count.
+  double interrupt_grace_s = 3.0;
 };
 
 /// Where a measurement is, for the live line.
@@ -42,7 +50,8 @@ struct Progress {
 
 /// What the controller's interrupts set; measure_point looks at it between events.
 struct StopFlag {
-  std::atomic<int> level{0};  ///< 1: end after the running step; 2: at once
+  std::atomic<int> level{0};  ///< 1: end after the running step, at the latest after
+                              ///< interrupt_grace_s; 2: at once
 };
 
 struct Request {

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tunebench/record/record.h"
+
+namespace tunebench::measure {
+
+/// A text that trainers and their libraries write when they fail, and what it means.
+struct KnownFailure {
+  std::string_view text;  ///< looked for without regard to case
+  record::Outcome outcome;
+};
+/// In the order they are tried: the cause before what follows from it (a rank that runs out of
+/// memory makes the others report a failed collective).
+const std::vector<KnownFailure>& known_failures();
+
+/// What a failed trainer's output says: the outcome and the line that says so.
+struct FoundFailure {
+  record::Outcome outcome;
+  std::string line;
+};
+std::optional<FoundFailure> find_known_failure(std::string_view log);
+
+}  // namespace tunebench::measure

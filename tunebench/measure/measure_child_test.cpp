@@ -1,0 +1,190 @@
+// Every end of a child provoked for real: a process that steps, crashes, hangs or is killed.
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tunebench/base/error.h"
+#include "tunebench/base/files.h"
+#include "tunebench/measure/measure.h"
+
+namespace tunebench::measure {
+namespace {
+
+using record::Outcome;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class MeasureChildTest : public testing::Test {
+ protected:
+  MeasureChildTest() {
+    request.point.experiment = "finetune_full_benchmark-v1.0.0";
+    request.point.inputs = {{"max_steps", -1}};
+    request.log_file = folder.path() / "point.log";
+    // A small window, so that a test takes milliseconds; the rule is the same.
+    request.protocol.min_timed_steps = 20;
+    request.protocol.min_timed_s = 0.02;
+    request.protocol.timeout_s = 120;
+  }
+
+  record::Record measure(std::vector<std::string> actions) {
+    actions.insert(actions.begin(), TB_SCRIPTED_TRAINER);
+    const std::unique_ptr<trainer::Trainer> trainer =
+        trainer::make_command_trainer(std::move(actions));
+    return measure_point(request, *trainer, system_clock(), stop, on_progress);
+  }
+
+  TemporaryFolder folder;
+  Request request;
+  StopFlag stop;
+  std::function<void(const Progress&)> on_progress;
+};
+
+TEST_F(MeasureChildTest, MeasuresAChildUntilTheWindowIsCompleteAndStopsIt) {
+  const record::Record record =
+      measure({"hello", "phase:load", "phase:train", "until-stop", "end"});
+  EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
+  EXPECT_EQ(record.trainer_version, "7");
+  EXPECT_GE(record.get("steps").as_int(), 20);
+  EXPECT_GE(record.number("timed_s").value(), 0.02);
+  EXPECT_EQ(record.get("tokens_nonpad").as_int(), 18 * record.get("steps").as_int());
+  EXPECT_EQ(record.get("tokens").as_int(), 20 * record.get("steps").as_int());
+  const double counted = record.number("tokens_per_s").value() * record.number("timed_s").value();
+  EXPECT_NEAR(counted, record.number("tokens_nonpad").value(), 1e-6);
+  EXPECT_GT(record.number("wall_s").value(), record.number("timed_s").value());
+  EXPECT_GT(record.number("host_peak_bytes").value(), 0);
+  EXPECT_GE(record.number("setup_s").value(), 0);
+  EXPECT_EQ(record.log_path, display_path(request.log_file));
+}
+
+TEST_F(MeasureChildTest, KillsAChildThatDoesNotHeedTheStop) {
+  request.protocol.stop_grace_s = 0.05;
+  const record::Record record = measure({"phase:train", "steps:100000000"});
+  EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
+}
+
+TEST_F(MeasureChildTest, NamesAnExitCodeWithTheLastWordsOfTheLog) {
+  const record::Record record = measure(
+      {"phase:train", "us:10", "steps:2", "log:first", "log:ValueError: bad value", "exit:3"});
+  EXPECT_EQ(record.status, Outcome::Crashed);
+  EXPECT_EQ(record.reason, "exit code 3 in step 3: ValueError: bad value");
+  EXPECT_EQ(record.get("log_tail").as_string(), "first\nValueError: bad value");
+  EXPECT_EQ(record.get("failed_step").as_int(), 3);
+  EXPECT_TRUE(record.get("tokens_per_s").is_null());
+}
+
+TEST_F(MeasureChildTest, NamesAnAbortAndASegmentationFault) {
+  EXPECT_THAT(measure({"phase:load", "abort"}).reason,
+              StartsWith("ended by signal 6 (abort) in phase load"));
+  const record::Record record = measure({"phase:train", "segv"});
+  EXPECT_EQ(record.status, Outcome::Crashed);
+  EXPECT_THAT(record.reason, StartsWith("ended by signal 11 (segmentation fault) in step 1"));
+}
+
+TEST_F(MeasureChildTest, NamesAKillFromOutside) {
+  const record::Record record = measure({"phase:train", "us:10", "steps:2", "signal:9"});
+  EXPECT_EQ(record.status, Outcome::Killed);
+  EXPECT_EQ(record.reason, "killed by signal 9 (often the host's memory killer) in step 3");
+}
+
+TEST_F(MeasureChildTest, TellsAGpuThatIsFullFromAKilledProcess) {
+  const record::Record record = measure(
+      {"log:torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", "exit:1"});
+  EXPECT_EQ(record.status, Outcome::OomGpu);
+  EXPECT_THAT(record.reason, StartsWith("torch.OutOfMemoryError: CUDA out of memory."));
+}
+
+TEST_F(MeasureChildTest, TakesTheErrorThatTheChildTells) {
+  const record::Record oom = measure(
+      {"phase:load",
+       R"(raw:{"event":"error","kind":"oom_host","message":"needs 9 GiB","needed_bytes":9})",
+       "exit:1"});
+  EXPECT_EQ(oom.status, Outcome::OomHost);
+  EXPECT_EQ(oom.reason, "needs 9 GiB");
+  EXPECT_EQ(oom.get("needed_bytes").as_int(), 9);
+  const record::Record invalid = measure(
+      {R"(raw:{"event":"error","kind":"invalid_config","message":"no such model"})", "exit:1"});
+  EXPECT_EQ(invalid.status, Outcome::InvalidConfig);
+}
+
+TEST_F(MeasureChildTest, KillsAChildThatHangsWithoutAnEvent) {
+  request.protocol.timeout_s = 0.2;
+  const record::Record record = measure({"hang"});
+  EXPECT_EQ(record.status, Outcome::Timeout);
+  EXPECT_THAT(record.reason, HasSubstr("killed before its first event"));
+}
+
+TEST_F(MeasureChildTest, NamesTheStepInWhichAChildHung) {
+  request.protocol.timeout_s = 3;  // the two steps take 20 microseconds
+  const record::Record record = measure({"phase:train", "us:10", "steps:2", "hang"});
+  EXPECT_EQ(record.status, Outcome::Timeout);
+  EXPECT_EQ(record.reason, "took longer than 3.0 s, killed in step 3");
+}
+
+TEST_F(MeasureChildTest, CountsEverythingBeforeALineThatWasCutShort) {
+  const record::Record record = measure(
+      {"phase:train", "us:10", "steps:4", R"(cut:{"event":"step","n":5,"t0":1)", "signal:9"});
+  EXPECT_EQ(record.status, Outcome::Killed);
+  EXPECT_EQ(record.get("steps_total").as_int(), 4);
+  EXPECT_EQ(record.get("tokens_nonpad_total").as_int(), 4 * 18);
+}
+
+TEST_F(MeasureChildTest, NeverTakesASilentExitForASuccess) {
+  EXPECT_EQ(measure({"exit:0"}).reason,
+            "ended with exit code 0 but without an end event before its first step");
+  EXPECT_EQ(measure({"end"}).reason, "ended without a single step");
+  EXPECT_EQ(measure({"raw:loss 3.2", "raw:loss 3.1", "end"}).reason,
+            "ended without a single step (2 lines were no events)");
+}
+
+TEST_F(MeasureChildTest, KillsAChildThatClosesItsEventsAndStays) {
+  request.protocol.stop_grace_s = 0.1;
+  const record::Record record =
+      measure({"phase:train", "us:10", "steps:2", "close-events", "hang"});
+  EXPECT_EQ(record.status, Outcome::Crashed);
+  EXPECT_EQ(record.reason, "closed its events after step 2 but did not exit, killed");
+}
+
+TEST_F(MeasureChildTest, EndsAfterTheRunningStepOnTheFirstInterrupt) {
+  request.protocol.min_timed_steps = 1'000'000;
+  request.protocol.interrupt_grace_s = 60;
+  on_progress = [this](const Progress& progress) {
+    if (progress.steps > 0) {
+      stop.level = 1;
+    }
+  };
+  const record::Record record = measure({"phase:train", "until-stop", "end"});
+  EXPECT_EQ(record.status, Outcome::Interrupted);
+  EXPECT_THAT(record.reason, StartsWith("interrupted after step "));
+  EXPECT_EQ(record.get("steps_total").is_null(), false);
+}
+
+TEST_F(MeasureChildTest, KillsAtOnceOnTheSecondInterrupt) {
+  on_progress = [this](const Progress&) { stop.level = 2; };
+  const record::Record record = measure({"phase:train", "hang"});
+  EXPECT_EQ(record.status, Outcome::Interrupted);
+  EXPECT_LT(record.number("wall_s").value(), 60);
+}
+
+TEST_F(MeasureChildTest, ThrowsOnlyWhenTheChildCannotBeStarted) {
+  const std::unique_ptr<trainer::Trainer> trainer =
+      trainer::make_command_trainer({"/nowhere/trainer"});
+  EXPECT_THROW(measure_point(request, *trainer, system_clock(), stop, nullptr), Error);
+}
+
+/// The rate against a clock that is not the trainer's: steps of known length, timed by a sleep.
+TEST_F(MeasureChildTest, CountsNoTimeBetweenStepsAndNoneThatIsNotThere) {
+  request.point.inputs["max_steps"] = 6;
+  const record::Record record =
+      measure({"phase:train", "us:20000", "steps:3", "sleep:200", "steps:3", "end"});
+  EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
+  EXPECT_EQ(record.get("steps").as_int(), 3);
+  EXPECT_GE(record.number("timed_s").value(), 0.06);
+  EXPECT_GE(record.number("train_runtime").value(), 0.32);
+  EXPECT_GE(record.number("overhead_s").value(), 0.2);
+}
+
+}  // namespace
+}  // namespace tunebench::measure

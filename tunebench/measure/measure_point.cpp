@@ -1,0 +1,399 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <sys/resource.h>
+
+#include "tunebench/base/files.h"
+#include "tunebench/measure/log_tail.h"
+#include "tunebench/measure/measure.h"
+#include "tunebench/measure/measured_fields.h"
+#include "tunebench/measure/memory_killer.h"
+#include "tunebench/measure/outcome.h"
+#include "tunebench/measure/tally.h"
+#include "tunebench/measure/window.h"
+
+namespace tunebench::measure {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// How long a wait for an event may take before the clock and the interrupts are looked at again.
+constexpr milliseconds kLook{100};
+constexpr milliseconds kBetweenProgress{250};
+/// What of a log is searched for known messages, and how many lines a failed record keeps.
+constexpr std::int64_t kLogEndBytes = 65536;
+constexpr std::size_t kLogTailLines = 20;
+
+nanoseconds from_seconds(double seconds) {
+  // A limit of years is as good as none and must not overflow.
+  return nanoseconds(static_cast<std::int64_t>(std::min(seconds, 1e9) * 1e9));
+}
+
+double number_or(const experiment::Point& point, const char* name, double absent) {
+  const auto found = point.inputs.find(name);
+  return found == point.inputs.end() || found->second.is_null() ? absent
+                                                                : found->second.as_double();
+}
+
+std::int64_t own_peak_resident_bytes() {
+  rusage usage{};
+  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? std::int64_t{usage.ru_maxrss} * 1024 : 0;
+}
+
+/// One child from its start to its record.
+class Measurement {
+ public:
+  Measurement(const Request& request, trainer::Trainer& trainer, Clock& clock, StopFlag& stop,
+              const std::function<void(const Progress&)>& progress)
+      : request_(request),
+        trainer_(trainer),
+        clock_(clock),
+        stop_(stop),
+        progress_(progress),
+        window_(request.protocol, bounds_own_length(request.point)),
+        tally_(request.point),
+        max_steps_(static_cast<std::int64_t>(number_or(request.point, "max_steps", -1))),
+        stop_after_s_(number_or(request.point, "stop_after_seconds", -1)) {}
+
+  record::Record run();
+
+ private:
+  void watch();
+  void handle(const trainer::Event& event);
+  void handle_step(const trainer::StepEvent& step);
+  void handle_phase(const trainer::PhaseEvent& phase);
+  void handle_end(const trainer::EndEvent& end);
+  void handle_memory(const trainer::MemoryEvent& memory);
+  void look_at_interrupts();
+  void look_at_time();
+  void kill(KilledFor reason);
+  void wait_for_exit();
+  [[nodiscard]] std::int64_t planned() const;
+  [[nodiscard]] bool stop_time_reached() const;
+  /// What is needed for a measurement has come, whatever the child does next.
+  [[nodiscard]] bool enough() const;
+
+  void tell_progress();
+  [[nodiscard]] std::string live_phase() const;
+  void count_steps(Progress& now) const;
+
+  [[nodiscard]] RunEnd run_end() const;
+  [[nodiscard]] record::Record make_record() const;
+  void set_failure_fields(record::Record& record) const;
+
+  const Request& request_;
+  trainer::Trainer& trainer_;
+  Clock& clock_;
+  StopFlag& stop_;
+  const std::function<void(const Progress&)>& progress_;
+
+  std::unique_ptr<trainer::Running> running_;
+  Window window_;
+  Tally tally_;
+  std::int64_t max_steps_;
+  double stop_after_s_;
+  std::string started_at_;
+  Observed seen_;
+  std::optional<trainer::ErrorEvent> error_;
+  std::optional<trainer::EndEvent> end_;
+  std::string phase_;
+  bool interrupted_ = false;
+  KilledFor killed_ = KilledFor::Nothing;
+  std::optional<nanoseconds> must_end_by_;  ///< once it was asked to stop or told its end
+  bool memory_killer_ = false;
+  std::string told_phase_;
+  nanoseconds told_at_{0};
+};
+
+record::Record Measurement::run() {
+  const std::optional<std::int64_t> kills_before = memory_kills();
+  seen_.own_peak_resident_bytes = own_peak_resident_bytes();
+  started_at_ = iso_time(clock_.unix_seconds());
+  seen_.started_ns = clock_.now().count();
+  running_ = trainer_.start({.point = request_.point,
+                             .log_file = request_.log_file,
+                             .planned_steps = request_.planned_steps,
+                             .memory_bytes = request_.memory_bytes});
+  watch();
+  wait_for_exit();
+  seen_.ended_ns = clock_.now().count();
+  const std::optional<std::int64_t> kills_after = memory_kills();
+  memory_killer_ =
+      kills_before.has_value() && kills_after.has_value() && *kills_after > *kills_before;
+  return make_record();
+}
+
+void Measurement::watch() {
+  tell_progress();
+  while (!running_->stream_ended() && killed_ == KilledFor::Nothing) {
+    const std::optional<trainer::Event> event = running_->next_event(kLook);
+    if (event.has_value()) {
+      handle(*event);
+    }
+    look_at_interrupts();
+    look_at_time();
+    tell_progress();
+  }
+}
+
+void Measurement::handle(const trainer::Event& event) {
+  std::visit(
+      [this](const auto& one) {
+        using Kind = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<Kind, trainer::StepEvent>) {
+          handle_step(one);
+        } else if constexpr (std::is_same_v<Kind, trainer::HelloEvent>) {
+          seen_.hello = one;
+        } else if constexpr (std::is_same_v<Kind, trainer::PhaseEvent>) {
+          handle_phase(one);
+        } else if constexpr (std::is_same_v<Kind, trainer::MemoryEvent>) {
+          handle_memory(one);
+        } else if constexpr (std::is_same_v<Kind, trainer::ErrorEvent>) {
+          error_ = error_.has_value() ? error_ : one;  // what comes later follows from the first
+        } else {
+          handle_end(one);
+        }
+      },
+      event);
+}
+
+void Measurement::handle_step(const trainer::StepEvent& step) {
+  tally_.add(step);
+  if (tally_.contradiction().empty()) {
+    window_.add(step);
+  }
+  // Steps that do not fit together make any window wrong; a run that goes on beyond its plan would
+  // go on until the timeout. A run that reaches its plan ends by itself.
+  const bool beyond_plan = planned() > 0 && tally_.steps() > planned();
+  if (window_.complete() || stop_time_reached() || beyond_plan || !tally_.contradiction().empty()) {
+    running_->request_stop();
+    if (!must_end_by_.has_value()) {
+      must_end_by_ = clock_.now() + from_seconds(request_.protocol.stop_grace_s) +
+                     nanoseconds(2 * tally_.longest_ns());
+    }
+  }
+}
+
+void Measurement::handle_phase(const trainer::PhaseEvent& phase) {
+  phase_ = phase.name;
+  seen_.phases.push_back(phase);
+  if (phase_ == "save" && !interrupted_) {
+    must_end_by_.reset();  // a model may take minutes to write; the timeout still holds
+  }
+}
+
+void Measurement::handle_end(const trainer::EndEvent& end) {
+  end_ = end;
+  tally_.end(end);
+  if (!interrupted_) {
+    must_end_by_ = clock_.now() + from_seconds(request_.protocol.stop_grace_s);
+  }
+}
+
+void Measurement::handle_memory(const trainer::MemoryEvent& memory) {
+  if (!seen_.memory.has_value()) {
+    seen_.memory = memory;
+    return;
+  }
+  trainer::MemoryEvent& kept = *seen_.memory;
+  kept.device_peak_bytes = std::max(kept.device_peak_bytes, memory.device_peak_bytes);
+  kept.host_peak_bytes = std::max(kept.host_peak_bytes, memory.host_peak_bytes);
+  if (!memory.parts.empty()) {
+    kept.parts = memory.parts;
+  }
+}
+
+std::int64_t Measurement::planned() const {
+  return max_steps_ > 0 ? max_steps_ : request_.planned_steps;
+}
+
+bool Measurement::stop_time_reached() const {
+  return stop_after_s_ >= 0 && tally_.steps() > 0 && tally_.train_s() >= stop_after_s_;
+}
+
+bool Measurement::enough() const {
+  return window_.complete() || stop_time_reached() ||
+         (planned() > 0 && tally_.steps() >= planned());
+}
+
+void Measurement::look_at_interrupts() {
+  const int level = stop_.level.load();
+  if (level <= 0) {
+    return;
+  }
+  if (!interrupted_ && !end_.has_value()) {
+    interrupted_ = true;
+    running_->request_stop();
+    const nanoseconds by = clock_.now() + from_seconds(request_.protocol.interrupt_grace_s);
+    must_end_by_ = must_end_by_.has_value() ? std::min(*must_end_by_, by) : by;
+  }
+  if (level >= 2 && killed_ == KilledFor::Nothing && !end_.has_value()) {
+    kill(KilledFor::Interrupt);
+  }
+}
+
+void Measurement::look_at_time() {
+  if (killed_ != KilledFor::Nothing) {
+    return;
+  }
+  const nanoseconds now = clock_.now();
+  if (must_end_by_.has_value() && now >= *must_end_by_) {
+    kill(interrupted_ && !enough() ? KilledFor::Interrupt : KilledFor::Overdue);
+  } else if (now - nanoseconds(seen_.started_ns) >= from_seconds(request_.protocol.timeout_s)) {
+    kill(enough() ? KilledFor::Overdue : KilledFor::Timeout);
+  }
+}
+
+void Measurement::kill(KilledFor reason) {
+  killed_ = reason;
+  running_->kill();
+}
+
+void Measurement::wait_for_exit() {
+  const double grace_s =
+      interrupted_ ? request_.protocol.interrupt_grace_s : request_.protocol.stop_grace_s;
+  const nanoseconds grace = from_seconds(grace_s);
+  const nanoseconds before = clock_.now();
+  const ExitStatus exit = running_->wait(grace);
+  if (killed_ == KilledFor::Nothing && exit.signal == SIGKILL && clock_.now() - before >= grace) {
+    killed_ = KilledFor::Overdue;
+  }
+  seen_.exit = unwrap_shell_code(exit);
+  // What it wrote before it was killed.
+  while (const std::optional<trainer::Event> event = running_->next_event(nanoseconds::zero())) {
+    handle(*event);
+  }
+}
+
+std::string Measurement::live_phase() const {
+  if (tally_.steps() == 0 || phase_ == "save") {
+    return phase_ == "train" ? "warm-up" : phase_.empty() ? "start" : phase_;
+  }
+  return window_.warming_up() ? "warm-up" : "timed";
+}
+
+void Measurement::count_steps(Progress& now) const {
+  const bool timed = now.phase == "timed";
+  const double step_s =
+      tally_.totals().seconds() / static_cast<double>(std::max<std::int64_t>(1, tally_.steps()));
+  now.steps = timed ? window_.timed_steps() : window_.steps();
+  const std::optional<trainer::StepEvent>& last = tally_.last();
+  if (last.has_value() && last->t1 > last->t0) {
+    now.tokens_per_s_now =
+        static_cast<double>(last->tokens_nonpad) * 1e9 / static_cast<double>(last->t1 - last->t0);
+  }
+  if (stop_after_s_ >= 0) {
+    now.seconds_left = std::max(0.0, stop_after_s_ - tally_.train_s());
+    return;
+  }
+  std::int64_t left = 0;
+  if (bounds_own_length(request_.point)) {
+    left = std::max<std::int64_t>(0, planned() - tally_.steps());
+  } else if (timed && step_s > 0) {
+    const auto for_time = static_cast<std::int64_t>(
+        std::ceil((request_.protocol.min_timed_s - window_.timed_s()) / step_s));
+    left = std::max<std::int64_t>(
+        {0, request_.protocol.min_timed_steps - window_.timed_steps(), for_time});
+  } else {
+    return;
+  }
+  now.steps_wanted = planned() > 0 || timed ? now.steps + left : 0;
+  now.seconds_left = static_cast<double>(left) * step_s;
+}
+
+void Measurement::tell_progress() {
+  if (!progress_) {
+    return;
+  }
+  Progress now;
+  now.phase = live_phase();
+  const nanoseconds time = clock_.now();
+  if (now.phase == told_phase_ && time - told_at_ < kBetweenProgress) {
+    return;
+  }
+  if (tally_.steps() > 0) {
+    count_steps(now);
+  }
+  told_phase_ = now.phase;
+  told_at_ = time;
+  progress_(now);
+}
+
+RunEnd Measurement::run_end() const {
+  return {.killed = killed_,
+          .interrupted = interrupted_,
+          .enough = enough(),
+          .max_steps = stop_after_s_ >= 0 ? 0 : std::max<std::int64_t>(0, max_steps_),
+          .timeout_s = request_.protocol.timeout_s,
+          .phase = phase_,
+          .error = error_,
+          .end = end_,
+          .exit = seen_.exit,
+          .memory_killer = memory_killer_,
+          .dropped_lines = running_->dropped_lines(),
+          .log_end = read_log_end(request_.log_file, kLogEndBytes)};
+}
+
+record::Record Measurement::make_record() const {
+  const RunEnd end = run_end();
+  Verdict verdict = judge(end, tally_);
+  record::Record record;
+  record.experiment = request_.point.experiment;
+  record.inputs = request_.point.inputs;
+  record.trainer = trainer_.name();
+  record.trainer_version = trainer_.version();
+  record.started_at = started_at_;
+  record.status = verdict.outcome;
+  record.reason = std::move(verdict.reason);
+  std::error_code ignored;
+  if (std::filesystem::exists(request_.log_file, ignored)) {
+    record.log_path = display_path(request_.log_file);
+  }
+  set_process_fields(record, seen_, tally_);
+  set_run_fields(record, tally_);
+  if (record.is_valid()) {
+    set_window_fields(record, window_.result());
+  } else {
+    set_failure_fields(record);
+    const std::string tail = last_lines(end.log_end, kLogTailLines);
+    if (!tail.empty()) {
+      record.set("log_tail", tail);
+    }
+  }
+  return record;
+}
+
+void Measurement::set_failure_fields(record::Record& record) const {
+  const std::string phase = error_.has_value() && !error_->phase.empty() ? error_->phase : phase_;
+  record.set("failed_phase", phase.empty() ? std::string("start") : phase);
+  if (error_.has_value() && error_->step > 0) {
+    record.set("failed_step", error_->step);
+  } else if (tally_.nonfinite_steps() > 0) {
+    record.set("failed_step", tally_.first_nonfinite());
+  } else if (phase == "train" || tally_.steps() > 0) {
+    record.set("failed_step", tally_.steps() + 1);
+  }
+  if (error_.has_value() && error_->needed_bytes > 0) {
+    record.set("needed_bytes", error_->needed_bytes);
+  }
+}
+
+}  // namespace
+
+record::Record measure_point(const Request& request, trainer::Trainer& trainer, Clock& clock,
+                             StopFlag& stop, const std::function<void(const Progress&)>& progress) {
+  return Measurement(request, trainer, clock, stop, progress).run();
+}
+
+}  // namespace tunebench::measure
