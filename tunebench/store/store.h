@@ -43,10 +43,14 @@ class Store {
   /// Makes the run row under a new name and returns it.
   virtual Run begin_run(const std::string& command, std::int64_t planned) = 0;
   virtual void end_run(const std::string& name, const std::string& status) = 0;
-  /// Runs whose process is gone but that still say running become interrupted; returns them.
+  /// Runs of this host whose process is gone but that still say running become interrupted, ended
+  /// when their last record was kept; returns them, oldest first.
   virtual std::vector<Run> mark_dead_runs() = 0;
 
+  /// Its run must exist. When the file cannot be written, the record is kept in a file beside it
+  /// that the error names; the next open_store for writing takes it in.
   virtual void append(const record::Record& record) = 0;
+  /// Once per run and record; linking again does nothing.
   virtual void link_reused(const std::string& run, const std::string& record_id) = 0;
 
   /// Valid records (status ok or invalid_config) with this key, oldest first.
@@ -70,6 +74,10 @@ enum class OpenMode {
   ReadOnly,  ///< NotFound when there is none
 };
 std::unique_ptr<Store> open_store(const std::filesystem::path& file, OpenMode mode);
+
+/// Everything that is wrong with a store: damaged pages, broken links, records that cannot be
+/// read. Empty when all is well. Errors as open_store with ReadOnly.
+std::vector<std::string> check_store(const std::filesystem::path& file);
 
 /// --store value, else TUNEBENCH_STORE, else $XDG_DATA_HOME/tunebench/store.db, else
 /// ~/.local/share/tunebench/store.db.
