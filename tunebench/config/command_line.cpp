@@ -279,6 +279,9 @@ std::string command_help(const CommandSpec& command, std::size_t width) {
     usage += argument.required ? " " + argument.name : " [" + argument.name + "]";
   }
   std::string text = fmt::format("{} [options]\n\n{}\n", usage, wrap(command.summary, 0, width));
+  if (!command.details.empty()) {
+    text += wrap(command.details, 0, width) + "\n";
+  }
   if (!command.arguments.empty()) {
     text += "\narguments:\n";
     for (const ArgumentSpec& argument : command.arguments) {

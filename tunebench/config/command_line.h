@@ -31,6 +31,7 @@ struct ArgumentSpec {
 struct CommandSpec {
   std::string name;
   std::string summary = {};  ///< one line, for the list of commands
+  std::string details = {};  ///< what the command's own help says beyond that
   std::vector<ArgumentSpec> arguments = {};
   std::vector<OptionSpec> options = {};
   std::vector<std::string> examples = {};  ///< whole command lines
