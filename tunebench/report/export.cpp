@@ -1,0 +1,139 @@
+#include "tunebench/report/export.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tunebench/base/text.h"
+#include "tunebench/experiment/property.h"
+#include "tunebench/report/text_table.h"
+
+namespace tunebench::report {
+
+namespace {
+
+/// Text of one cell; null and numbers that are not finite are empty.
+std::string cell_text(const Json& value) {
+  switch (value.kind()) {
+    case Json::Kind::Null:
+      return "";
+    case Json::Kind::String:
+      return value.as_string();
+    case Json::Kind::Real:
+      return std::isfinite(value.as_double()) ? shortest(value.as_double()) : "";
+    default:
+      return value.dump();
+  }
+}
+
+std::string csv_cell(const Json& value) {
+  const std::string text = cell_text(value);
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char letter : text) {
+    quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  }
+  return quoted + "\"";
+}
+
+bool is_default_input(const std::string& name, const Json& value) {
+  const experiment::Property* property = experiment::find_property(name);
+  return property != nullptr && !property->required && value == property->default_value;
+}
+
+std::string to_markdown(std::span<const Json> rows) {
+  TextTable table;
+  std::vector<std::string> names;
+  if (!rows.empty()) {
+    for (const auto& [name, unused] : rows.front().as_object()) {
+      const bool shown = std::any_of(rows.begin(), rows.end(), [&](const Json& row) {
+        const Json* value = row.find(name);
+        return value != nullptr && !cell_text(*value).empty() && !is_default_input(name, *value);
+      });
+      if (shown) {
+        const Json& first = *rows.front().find(name);
+        table.add_column(name,
+                         first.is_number() ? TextTable::Align::Right : TextTable::Align::Left);
+        names.push_back(name);
+      }
+    }
+  }
+  for (const Json& row : rows) {
+    std::vector<std::string> cells;
+    for (const std::string& name : names) {
+      const Json* value = row.find(name);
+      cells.push_back(value == nullptr ? "" : cell_text(*value));
+    }
+    table.add_row(std::move(cells));
+  }
+  return names.empty() ? std::string("no measurements\n") : table.markdown();
+}
+
+std::vector<Json> rows_of(std::span<const record::Record> records) {
+  std::vector<Json> rows;
+  rows.reserve(records.size());
+  for (const record::Record& record : records) {
+    rows.push_back(record::flat(record));
+  }
+  return rows;
+}
+
+}  // namespace
+
+const std::vector<std::string>& format_names() {
+  static const std::vector<std::string> kNames{"csv", "json", "jsonl", "md"};
+  return kNames;
+}
+
+std::optional<Format> find_format(std::string_view name) {
+  const std::vector<std::string>& names = format_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? std::nullopt
+                              : std::optional(static_cast<Format>(found - names.begin()));
+}
+
+std::string to_csv(std::span<const Json> rows) {
+  std::string text;
+  const auto add_line = [&text](const Json::Object& members, auto&& cell) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      text += (i == 0 ? "" : ",") + cell(members[i]);
+    }
+    text += "\r\n";
+  };
+  if (!rows.empty()) {
+    add_line(rows.front().as_object(),
+             [](const Json::Member& member) { return csv_cell(Json(member.first)); });
+  }
+  for (const Json& row : rows) {
+    add_line(row.as_object(), [](const Json::Member& member) { return csv_cell(member.second); });
+  }
+  return text;
+}
+
+std::string export_records(std::span<const record::Record> records, Format format) {
+  const std::vector<Json> rows = rows_of(records);
+  switch (format) {
+    case Format::Csv:
+      // The header stands also when there is no row.
+      if (rows.empty()) {
+        const std::string text = to_csv(std::vector<Json>{record::flat(record::Record{})});
+        return text.substr(0, text.find("\r\n") + 2);
+      }
+      return to_csv(rows);
+    case Format::Json:
+      return Json::array(Json::Array(rows.begin(), rows.end())).dump(2) + "\n";
+    case Format::Jsonl: {
+      std::string text;
+      for (const Json& row : rows) {
+        text += row.dump() + "\n";
+      }
+      return text;
+    }
+    case Format::Markdown:
+      return to_markdown(rows);
+  }
+  return {};
+}
+
+}  // namespace tunebench::report

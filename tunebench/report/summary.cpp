@@ -1,0 +1,287 @@
+#include "tunebench/report/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include "tunebench/base/text.h"
+#include "tunebench/experiment/property.h"
+#include "tunebench/report/text_table.h"
+#include "tunebench/stats/summary.h"
+
+namespace tunebench::report {
+
+namespace {
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+
+std::optional<std::int64_t> peak_of(const record::Record& record) {
+  for (const char* field : {"device_peak_bytes", "host_peak_bytes"}) {
+    const std::optional<double> bytes = record.number(field);
+    if (bytes && *bytes > 0) {
+      return static_cast<std::int64_t>(*bytes);
+    }
+  }
+  return std::nullopt;
+}
+
+void add_attempt(PointSummary& point, const store::RunRecord& attempt) {
+  const record::Record& record = attempt.record;
+  const std::optional<double> rate = record.number("tokens_per_s");
+  if (!record.is_valid() || !rate || !std::isfinite(*rate)) {
+    point.failures.push_back(record);
+    return;
+  }
+  point.rates.push_back(*rate);
+  point.reused += attempt.reused ? 1 : 0;
+  if (const std::optional<std::int64_t> peak = peak_of(record)) {
+    point.peak_bytes = std::max(point.peak_bytes.value_or(0), *peak);
+  }
+  const Json& weights = record.get("weights");
+  point.random_weights = weights.is_string() && weights.as_string() == "random";
+  const Json& warmup = record.get("warmup");
+  if (warmup.is_string() && (warmup.as_string() == "capped" || warmup.as_string() == "short")) {
+    point.warmup = warmup.as_string();
+  }
+}
+
+void add_statistics(PointSummary& point) {
+  const std::optional<stats::Summary> summary = stats::summarize(point.rates);
+  if (!summary) {
+    return;
+  }
+  point.median = summary->median;
+  point.mean = summary->mean;
+  if (summary->interval) {
+    point.half_width = summary->interval->half_width();
+  }
+}
+
+std::string rate_text(double rate) {
+  return rate >= 999.5 ? with_thousands(static_cast<std::int64_t>(std::llround(rate)))
+                       : fmt::format("{:.1f}", rate);
+}
+
+std::string interval_text(const PointSummary& point) {
+  if (point.rates.empty()) {
+    return "-";
+  }
+  if (!point.half_width) {
+    return "n=1";
+  }
+  return fmt::format("±{:.1f} %", 100.0 * *point.half_width / point.mean);
+}
+
+std::string peak_text(const PointSummary& point) {
+  if (!point.peak_bytes) {
+    return "-";
+  }
+  const double gib = static_cast<double>(*point.peak_bytes) / kGib;
+  return gib < 1.0 ? fmt::format("{:.3f}", gib) : fmt::format("{:.1f}", gib);
+}
+
+std::vector<experiment::Inputs> inputs_of(std::span<const PointSummary> points) {
+  std::vector<experiment::Inputs> inputs;
+  for (const PointSummary& point : points) {
+    inputs.push_back(point.inputs);
+  }
+  return inputs;
+}
+
+/// "best tokens/s: length=1024 batch=8 (71,480; next is 63,940, -10.5 %)".
+std::string best_line(std::span<const PointSummary> points, std::span<const std::string> names) {
+  std::vector<const PointSummary*> valid;
+  for (const PointSummary& point : points) {
+    if (!point.rates.empty()) {
+      valid.push_back(&point);
+    }
+  }
+  if (valid.size() < 2) {
+    return "";
+  }
+  std::stable_sort(valid.begin(), valid.end(), [](const PointSummary* a, const PointSummary* b) {
+    return a->median > b->median;
+  });
+  const PointSummary& best = *valid[0];
+  const PointSummary& next = *valid[1];
+  return fmt::format("best tokens/s: {} ({}; next is {}, {:+.1f} %)\n",
+                     point_title(best.inputs, names), rate_text(best.median),
+                     rate_text(next.median), 100.0 * (next.median / best.median - 1.0));
+}
+
+/// What a reader must know about the numbers.
+std::string note_lines(std::span<const PointSummary> points) {
+  std::set<std::string> seeds;
+  bool unsettled = false;
+  for (const PointSummary& point : points) {
+    unsettled = unsettled || !point.warmup.empty();
+    const auto seed = point.inputs.find("seed");
+    if (point.random_weights && seed != point.inputs.end()) {
+      seeds.insert(input_text(seed->second));
+    }
+  }
+  std::string text;
+  if (!seeds.empty()) {
+    text += fmt::format("weights: random (seed {})\n", fmt::join(seeds, ", "));
+  }
+  if (unsettled) {
+    text += "warm-up: step times of some points had not settled when timing began (see warmup)\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string PointSummary::status() const {
+  if (failures.empty()) {
+    return "ok";
+  }
+  const record::Record& last = failures.back();
+  if (rates.empty()) {
+    const std::string name(record::outcome_name(last.status));
+    return last.reason.empty() ? name : name + ": " + last.reason;
+  }
+  std::map<std::string, int> counts;
+  for (const record::Record& failure : failures) {
+    ++counts[std::string(record::outcome_name(failure.status))];
+  }
+  std::string text = "ok";
+  for (const auto& [name, count] : counts) {
+    text += fmt::format(", {} {}", count, name);
+  }
+  return text;
+}
+
+std::vector<PointSummary> summarise(std::span<const store::RunRecord> records) {
+  std::vector<PointSummary> points;
+  std::map<std::string, std::size_t> places;
+  for (const store::RunRecord& attempt : records) {
+    const std::string& key = attempt.record.key;
+    const auto [place, added] = places.try_emplace(key, points.size());
+    if (added) {
+      points.push_back({.inputs = attempt.record.inputs});
+    }
+    add_attempt(points[place->second], attempt);
+  }
+  for (PointSummary& point : points) {
+    add_statistics(point);
+  }
+  return points;
+}
+
+std::string short_input_name(std::string_view property) {
+  const experiment::Property* found = experiment::find_property(property);
+  if (found != nullptr) {
+    for (const std::string& name : split(found->short_options, ',')) {
+      if (name.size() > 2 && name.substr(0, 2) == "--") {
+        return name.substr(2);
+      }
+    }
+  }
+  return std::string(property);
+}
+
+std::vector<std::string> varying_inputs(std::span<const experiment::Inputs> points) {
+  std::vector<std::string> varying;
+  std::vector<std::string> required;
+  for (const experiment::Property& property : experiment::properties()) {
+    if (points.empty() || !points.front().contains(property.name)) {
+      continue;
+    }
+    const Json& first = points.front().at(property.name);
+    const bool differs = std::any_of(points.begin(), points.end(), [&](const auto& inputs) {
+      const auto found = inputs.find(property.name);
+      return found == inputs.end() || !(found->second == first);
+    });
+    if (differs) {
+      varying.push_back(property.name);
+    }
+    if (property.required && !property.short_options.empty()) {
+      required.push_back(property.name);
+    }
+  }
+  return varying.empty() ? required : varying;
+}
+
+std::string input_text(const Json& value) {
+  return value.is_string() ? value.as_string() : value.is_null() ? "null" : value.dump();
+}
+
+std::string point_title(const experiment::Inputs& inputs, std::span<const std::string> names) {
+  std::string title;
+  for (const std::string& name : names) {
+    const auto found = inputs.find(name);
+    if (found != inputs.end()) {
+      title +=
+          (title.empty() ? "" : " ") + short_input_name(name) + "=" + input_text(found->second);
+    }
+  }
+  return title;
+}
+
+std::string result_text(std::span<const PointSummary> points) {
+  const std::vector<experiment::Inputs> inputs = inputs_of(points);
+  const std::vector<std::string> names = varying_inputs(inputs);
+  TextTable table;
+  for (const std::string& name : names) {
+    const bool number = std::all_of(inputs.begin(), inputs.end(), [&](const auto& values) {
+      const auto found = values.find(name);
+      return found != values.end() && found->second.is_number();
+    });
+    table.add_column(short_input_name(name),
+                     number ? TextTable::Align::Right : TextTable::Align::Left);
+  }
+  table.add_column("tokens/s", TextTable::Align::Right);
+  table.add_column("95% CI", TextTable::Align::Right);
+  table.add_column("n", TextTable::Align::Right);
+  table.add_column("peak GiB", TextTable::Align::Right);
+  table.add_column("status");
+  for (const PointSummary& point : points) {
+    std::vector<std::string> cells;
+    for (const std::string& name : names) {
+      const auto found = point.inputs.find(name);
+      cells.push_back(found == point.inputs.end() ? "" : input_text(found->second));
+    }
+    cells.push_back(point.rates.empty() ? "-" : rate_text(point.median));
+    cells.push_back(interval_text(point));
+    cells.push_back(std::to_string(point.count()));
+    cells.push_back(peak_text(point));
+    cells.push_back(point.status());
+    table.add_row(std::move(cells));
+  }
+  return table.text() + best_line(points, names) + note_lines(points);
+}
+
+Json result_json(std::span<const PointSummary> points) {
+  Json rows = Json::array();
+  for (const PointSummary& point : points) {
+    Json inputs = Json::object();
+    for (const auto& [name, value] : point.inputs) {
+      inputs.set(name, value);
+    }
+    const bool measured = !point.rates.empty();
+    const bool interval = point.half_width.has_value();
+    Json row = Json::object();
+    row.set("inputs", std::move(inputs))
+        .set("n", point.count())
+        .set("reused", point.reused)
+        .set("tokens_per_s", measured ? Json(point.median) : Json())
+        .set("tokens_per_s_mean", measured ? Json(point.mean) : Json())
+        .set("tokens_per_s_ci_lo", interval ? Json(point.mean - *point.half_width) : Json())
+        .set("tokens_per_s_ci_hi", interval ? Json(point.mean + *point.half_width) : Json())
+        .set("peak_bytes", point.peak_bytes ? Json(*point.peak_bytes) : Json())
+        .set("status", measured || point.failures.empty()
+                           ? "ok"
+                           : Json(record::outcome_name(point.failures.back().status)))
+        .set("reason", point.failures.empty() ? Json("") : Json(point.failures.back().reason))
+        .set("failed", static_cast<std::int64_t>(point.failures.size()));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace tunebench::report

@@ -1,0 +1,113 @@
+#include "tunebench/report/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tunebench/experiment/property.h"
+
+namespace tunebench::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+store::RunRecord attempt(int length, int batch, double rate, bool reused = false) {
+  store::RunRecord attempt;
+  attempt.reused = reused;
+  record::Record& record = attempt.record;
+  record.key = std::to_string(length) + "/" + std::to_string(batch);
+  for (const experiment::Property& property : experiment::properties()) {
+    record.inputs[property.name] = property.default_value;
+  }
+  record.inputs["model_name"] = "tiny";
+  record.inputs["model_max_length"] = length;
+  record.inputs["batch_size"] = batch;
+  record.set("tokens_per_s", rate);
+  record.set("host_peak_bytes", std::int64_t{3} << 30);
+  record.set("weights", "random");
+  return attempt;
+}
+
+store::RunRecord failure(int length, int batch, record::Outcome outcome, std::string reason) {
+  store::RunRecord failed = attempt(length, batch, 0);
+  failed.record.measured.clear();
+  failed.record.status = outcome;
+  failed.record.reason = std::move(reason);
+  return failed;
+}
+
+TEST(Summarise, GroupsRepeatsOfAPointAndKeepsTheOrder) {
+  const std::vector<store::RunRecord> records{attempt(512, 4, 5200), attempt(256, 4, 100),
+                                              attempt(512, 4, 5230), attempt(512, 4, 5190, true)};
+  const std::vector<PointSummary> points = summarise(records);
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_EQ(points[0].count(), 3);
+  EXPECT_EQ(points[0].reused, 1);
+  EXPECT_DOUBLE_EQ(points[0].median, 5200);
+  EXPECT_NEAR(points[0].mean, 5206.667, 1e-3);
+  EXPECT_NEAR(points[0].half_width.value(), 51.71, 0.01);
+  EXPECT_FALSE(points[1].half_width.has_value()) << "one value has no interval";
+}
+
+TEST(ResultText, LooksLikeATable) {
+  const std::vector<store::RunRecord> records{
+      attempt(512, 4, 48210), attempt(512, 8, 63940), attempt(1024, 4, 62110),
+      failure(1024, 8, record::Outcome::OomHost, "needs 9 GiB, 8 GiB may be used")};
+  EXPECT_EQ(result_text(summarise(records)),
+            "length  batch  tokens/s  95% CI  n  peak GiB  status\n"
+            "   512      4    48,210     n=1  1       3.0  ok\n"
+            "   512      8    63,940     n=1  1       3.0  ok\n"
+            "  1024      4    62,110     n=1  1       3.0  ok\n"
+            "  1024      8         -       -  0         -  oom_host: needs 9 GiB, 8 GiB may be "
+            "used\n"
+            "best tokens/s: length=512 batch=8 (63,940; next is 62,110, -2.9 %)\n"
+            "weights: random (seed 1)\n");
+}
+
+TEST(ResultText, ShowsIntervalsOfRepeatsAndSmallRates) {
+  const std::vector<store::RunRecord> records{attempt(512, 4, 99.7), attempt(512, 4, 100.3)};
+  const std::string text = result_text(summarise(records));
+  EXPECT_THAT(text, HasSubstr("model  length  batch"));
+  EXPECT_THAT(text, HasSubstr("100.0  ±3.8 %  2"));
+  EXPECT_THAT(text, Not(HasSubstr("best"))) << "one point is not the best of anything";
+}
+
+TEST(ResultText, CountsFailedAttemptsOfAPointThatHasANumber) {
+  const std::vector<store::RunRecord> records{
+      failure(512, 4, record::Outcome::Crashed, "signal 11"), attempt(512, 4, 1000)};
+  EXPECT_THAT(result_text(summarise(records)), HasSubstr("ok, 1 crashed"));
+}
+
+TEST(ResultText, SaysWhenWarmUpDidNotSettle) {
+  std::vector<store::RunRecord> records{attempt(512, 4, 1000)};
+  records[0].record.set("warmup", "capped");
+  EXPECT_THAT(result_text(summarise(records)), HasSubstr("had not settled"));
+}
+
+TEST(ResultJson, HoldsNullWhereNothingWasMeasured) {
+  const std::vector<store::RunRecord> records{
+      attempt(512, 4, 1000), attempt(512, 4, 1100),
+      failure(1024, 8, record::Outcome::Timeout, "longer than 600 s")};
+  const Json rows = result_json(summarise(records));
+  ASSERT_EQ(rows.as_array().size(), 2U);
+  EXPECT_EQ(rows.as_array()[0].at("n").as_int(), 2);
+  EXPECT_EQ(rows.as_array()[0].at("tokens_per_s").as_double(), 1050);
+  EXPECT_LT(rows.as_array()[0].at("tokens_per_s_ci_lo").as_double(), 1050);
+  EXPECT_TRUE(rows.as_array()[1].at("tokens_per_s").is_null());
+  EXPECT_EQ(rows.as_array()[1].at("status").as_string(), "timeout");
+  EXPECT_EQ(rows.as_array()[1].at("reason").as_string(), "longer than 600 s");
+}
+
+TEST(VaryingInputs, FallsBackToTheRequiredOnes) {
+  const std::vector<experiment::Inputs> one{attempt(512, 4, 1).record.inputs};
+  EXPECT_THAT(varying_inputs(one), ElementsAre("model_name", "model_max_length", "batch_size"));
+}
+
+TEST(ShortInputName, IsTheLongAliasOrTheName) {
+  EXPECT_EQ(short_input_name("model_max_length"), "length");
+  EXPECT_EQ(short_input_name("torch_dtype"), "torch_dtype");
+}
+
+}  // namespace
+}  // namespace tunebench::report
