@@ -16,13 +16,32 @@ namespace {
 constexpr std::int64_t kAlignment = 64;
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 
+/// Sizes come from what users ask for, so their products may exceed 64 bits.
+[[noreturn]] void throw_too_large() {
+  throw Error(ErrorCode::OutOfMemory, "the memory needed exceeds 8 EiB");
+}
+
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) {
+    throw_too_large();
+  }
+  return sum;
+}
+
 std::int64_t rounded_up(std::int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return sum_of(bytes, kAlignment - 1) / kAlignment * kAlignment;
 }
 
 std::int64_t view_bytes(std::int64_t rows, std::int64_t cols, DType dtype) {
   TB_CHECK(rows >= 0 && cols >= 0);
-  return rounded_up(rows * cols * static_cast<std::int64_t>(dtype_bytes(dtype)));
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(rows, cols, &elements) ||
+      __builtin_mul_overflow(elements, static_cast<std::int64_t>(dtype_bytes(dtype)), &bytes)) {
+    throw_too_large();
+  }
+  return rounded_up(bytes);
 }
 
 /// Anonymous memory, zeroed by the system and resident only once it is touched.
@@ -69,7 +88,7 @@ struct Arena::State {
       : planning(false),
         persistent_capacity(rounded_up(persistent_bytes)),
         scratch_capacity(rounded_up(scratch_bytes)),
-        memory(persistent_capacity + scratch_capacity) {}
+        memory(sum_of(persistent_capacity, scratch_capacity)) {}
 
   bool planning = true;
   std::int64_t persistent_capacity = 0;
@@ -108,8 +127,9 @@ View Arena::persistent(std::string_view part, std::int64_t rows, std::int64_t co
   State& state = *state_;
   const std::int64_t bytes = view_bytes(rows, cols, dtype);
   const std::int64_t begin = state.persistent_used;
-  TB_CHECK(state.planning || begin + bytes <= state.persistent_capacity);
-  state.persistent_used += bytes;
+  const std::int64_t end = sum_of(begin, bytes);
+  TB_CHECK(state.planning || end <= state.persistent_capacity);
+  state.persistent_used = end;
   const auto found = std::find_if(state.parts.begin(), state.parts.end(),
                                   [&](const Part& known) { return known.name == part; });
   if (found == state.parts.end()) {
@@ -124,8 +144,9 @@ View Arena::push_scratch(std::int64_t rows, std::int64_t cols, DType dtype) {
   State& state = *state_;
   const std::int64_t bytes = view_bytes(rows, cols, dtype);
   const std::int64_t begin = state.scratch_used;
-  TB_CHECK(state.planning || begin + bytes <= state.scratch_capacity);
-  state.scratch_used += bytes;
+  const std::int64_t end = sum_of(begin, bytes);
+  TB_CHECK(state.planning || end <= state.scratch_capacity);
+  state.scratch_used = end;
   state.scratch_high = std::max(state.scratch_high, state.scratch_used);
   if (state.planning) {
     return {nullptr, dtype, rows, cols, cols};
@@ -162,7 +183,7 @@ std::int64_t Arena::scratch_high_water() const {
 }
 
 std::int64_t Arena::high_water() const {
-  return persistent_bytes() + scratch_high_water();
+  return sum_of(persistent_bytes(), scratch_high_water());
 }
 
 }  // namespace tunebench::engine

@@ -86,6 +86,22 @@ TEST(ArenaTest, GivesScratchBackInStackOrder) {
   EXPECT_THROW(arena.pop_scratch(1024), Error);
 }
 
+TEST(ArenaTest, RefusesSizesWhoseProductsOverflow) {
+  const std::int64_t large = std::int64_t{1} << 40;
+  Arena arena = Arena::plan_only();
+  try {
+    static_cast<void>(arena.persistent("weights", large, large, DType::F32));
+    FAIL() << "planned 2^82 bytes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::OutOfMemory);
+    EXPECT_EQ(error.message(), "the memory needed exceeds 8 EiB");
+  }
+  static_cast<void>(arena.persistent("weights", large, std::int64_t{1} << 20, DType::F32));
+  EXPECT_THROW(
+      static_cast<void>(arena.persistent("weights", large, std::int64_t{1} << 20, DType::F32)),
+      Error);
+}
+
 TEST(ArenaTest, NamesBothSizesWhenTheSystemRefuses) {
   const std::int64_t too_much = std::int64_t{1} << 55;
   try {

@@ -25,7 +25,7 @@ struct View {
   std::int64_t stride = 0;
 
   [[nodiscard]] bool empty() const { return data == nullptr; }
-  [[nodiscard]] bool contiguous() const { return stride == cols; }
+  [[nodiscard]] bool contiguous() const { return rows <= 1 || stride == cols; }
   [[nodiscard]] std::int64_t elements() const { return rows * cols; }
 
   [[nodiscard]] float* f32() const {

@@ -309,10 +309,10 @@ class RefOps final : public Ops {
       for (std::int64_t j = 0; j < logits.cols; ++j) {
         total += std::exp(double{values[j]} - largest);
       }
-      const double log_total = largest + std::log(total);
-      loss += log_total - double{values[label]};
+      const double log_total = std::log(total);
+      loss += log_total - (double{values[label]} - largest);
       for (std::int64_t j = 0; j < logits.cols; ++j) {
-        const double probability = std::exp(double{values[j]} - log_total);
+        const double probability = std::exp(double{values[j]} - largest - log_total);
         values[j] = static_cast<T>((probability - (j == label ? 1.0 : 0.0)) * gradient_scale);
       }
     }
