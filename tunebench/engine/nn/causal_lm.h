@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tunebench/data/batch.h"
+#include "tunebench/engine/core/arena.h"
+#include "tunebench/engine/core/view.h"
+#include "tunebench/engine/nn/decoder_block.h"
+#include "tunebench/engine/nn/head.h"
+#include "tunebench/engine/nn/parameters.h"
+#include "tunebench/engine/nn/recompute.h"
+#include "tunebench/engine/ops/ops.h"
+#include "tunebench/model/model_spec.h"
+
+namespace tunebench::engine {
+
+/// A decoder-only language model: embedding, blocks, final normalisation, head.
+///
+/// All memory comes from the arena: what is kept from forward to backward when it is made, the
+/// rest as scratch inside a call. Nothing is allocated in a call.
+class CausalLM {
+ public:
+  struct Options {
+    Sequences largest;  ///< largest micro-batch
+    Recompute recompute = Recompute::None;
+    std::int64_t chunk_rows = Head::kChunkRows;
+  };
+
+  /// `parameters` and `arena` must outlive this object.
+  CausalLM(const model::ModelSpec& spec, const Parameters& parameters, const Options& options,
+           Arena& arena);
+
+  /// Forward and backward of one micro-batch. Gradients are those of (sum of losses of trained
+  /// tokens) * gradient_scale, added to what is there when `accumulate` is set. Returns the sum of
+  /// losses. Ids and labels must lie in the vocabulary, the batch within `largest`.
+  double forward_backward(Ops& ops, const data::MicroBatch& batch, double gradient_scale,
+                          bool accumulate);
+
+  /// logits [tokens, V] of a batch, whole: for looking at a model, not for training.
+  void logits(Ops& ops, const data::MicroBatch& batch, View logits);
+
+  /// Takes the scratch that forward_backward of the largest batch takes, and computes nothing.
+  /// The arena must be planning.
+  void dry_run();
+
+  /// For Ops::workspace_bytes.
+  [[nodiscard]] Extents extents() const;
+
+ private:
+  struct Input {
+    Sequences sequences;
+    std::span<const std::int32_t> ids;
+    TrainedRows trained;
+  };
+  [[nodiscard]] Input find_trained_rows(const data::MicroBatch& batch);
+  void forward(const Exec& exec, const Input& input);
+  double backward(const Exec& exec, const Input& input, double gradient_scale);
+  [[nodiscard]] DecoderBlock::Saved saved(std::size_t layer, const Sequences& sequences) const;
+
+  Options options_;
+  BlockSpec block_spec_;
+  const Parameters& parameters_;
+  Arena& arena_;
+  std::vector<DecoderBlock> blocks_;
+  RmsNorm final_norm_;
+  Head head_;
+
+  std::vector<DecoderBlock::Saved> saved_;
+  View final_input_;  ///< the stream after the last block
+  View final_rstd_;
+  View hidden_;  ///< its normalisation: what the head reads
+
+  std::vector<std::int32_t> trained_rows_;
+  std::vector<std::int32_t> trained_labels_;
+};
+
+}  // namespace tunebench::engine

@@ -1,0 +1,230 @@
+#include "tunebench/engine/nn/causal_lm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tunebench/engine/core/compare.h"
+#include "tunebench/engine/core/matrix.h"
+#include "tunebench/engine/nn/test_model.h"
+
+namespace tunebench::engine {
+namespace {
+
+/// One model and batch whose gradients are compared with slopes.
+struct Case {
+  std::string name;
+  model::ModelSpec spec = test_spec();
+  data::MicroBatch batch = test_batch(test_spec(), 2, 7, 3);
+  Recompute recompute = Recompute::None;
+};
+
+void mask(data::MicroBatch& batch, std::int64_t sample, std::int64_t first, std::int64_t end) {
+  for (std::int64_t t = first; t < end; ++t) {
+    batch.labels[static_cast<std::size_t>(sample * batch.length + t)] = data::kIgnoredLabel;
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&](std::string name) -> Case& {
+    Case& added = all.emplace_back();
+    added.name = std::move(name);
+    return added;
+  };
+  add("GroupedHeads");
+  add("OneKeyHead").spec.kv_heads = 1;
+  add("AsManyKeyHeads").spec.kv_heads = 4;
+  add("TiedHead").spec.tied_head = true;
+  add("QkvBias").spec.qkv_bias = true;
+  add("OutputBias").spec.output_bias = true;
+  add("MlpBias").spec.mlp_bias = true;
+  add("OneLayer").spec.layers = 1;
+  add("LinearRope").spec.rope_scaling = {.type = model::RopeScaling::Type::Linear, .factor = 3.0};
+  add("Llama3Rope").spec.rope_scaling = {
+      .type = model::RopeScaling::Type::Llama3, .factor = 8.0, .original_max_positions = 8};
+  mask(add("MaskedPrompt").batch, 0, 0, 4);
+  Case& padded = add("PaddedBatch");
+  mask(padded.batch, 1, 4, 7);
+  std::fill(padded.batch.ids.begin() + 11, padded.batch.ids.end(), 0);
+  for (const Recompute rung : kRecomputeLadder) {
+    Case& with_rung = add("Recompute_" + std::string(recompute_name(rung)));
+    with_rung.recompute = rung;
+    with_rung.spec.qkv_bias = true;
+    with_rung.spec.layers = 3;
+  }
+  return all;
+}
+
+class CausalLMGradientTest : public testing::TestWithParam<Case> {};
+
+TEST_P(CausalLMGradientTest, MatchSlopesForEveryTensor) {
+  const Case& param = GetParam();
+  TestModel test(param.spec, {.largest = {2, 7}, .recompute = param.recompute}, DType::F64);
+  const auto loss = [&] { return test.forward_backward(param.batch); };
+  static_cast<void>(loss());
+  std::uint64_t seed = 100;
+  for (const Parameters::Named& named : test.parameters->named()) {
+    const View gradient = named.parameter.gradient;
+    Matrix kept(gradient.rows, gradient.cols, DType::F64);
+    test.ops->copy(gradient, kept.view());
+    EXPECT_GT(inner_product(kept.view(), kept.view()), 0) << named.name;
+    EXPECT_LT(slope_error(loss, named.parameter.value, kept.view(), ++seed), 1e-7) << named.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Switches, CausalLMGradientTest, testing::ValuesIn(cases()),
+                         [](const testing::TestParamInfo<Case>& test) { return test.param.name; });
+
+TEST(CausalLMTest, EveryRungGivesTheSameBits) {
+  model::ModelSpec spec = test_spec();
+  spec.layers = 4;
+  const data::MicroBatch batch = test_batch(spec, 3, 9, 5);
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    TestModel kept(spec, {.largest = {3, 9}}, dtype);
+    const double loss = kept.forward_backward(batch);
+    for (const Recompute rung : kRecomputeLadder) {
+      TestModel rebuilt(spec, {.largest = {3, 9}, .recompute = rung}, dtype);
+      EXPECT_EQ(rebuilt.forward_backward(batch), loss) << recompute_name(rung);
+      EXPECT_EQ(rebuilt.gradient_bytes(), kept.gradient_bytes()) << recompute_name(rung);
+    }
+  }
+}
+
+TEST(CausalLMTest, HarderRungsNeedLessMemory) {
+  model::ModelSpec spec = test_spec();
+  spec.layers = 8;
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();
+  for (const Recompute rung : kRecomputeLadder) {
+    const TestModel test(spec, {.largest = {2, 20}, .recompute = rung}, DType::F32);
+    EXPECT_LT(test.planned_high_water(), before) << recompute_name(rung);
+    before = test.planned_high_water();
+  }
+}
+
+TEST(CausalLMTest, UsesExactlyTheMemoryThatADryRunCounted) {
+  for (const Recompute rung : kRecomputeLadder) {
+    TestModel test(test_spec(), {.largest = {2, 7}, .recompute = rung}, DType::F32);
+    static_cast<void>(test.forward_backward(test_batch(test_spec(), 2, 7, 3)));
+    EXPECT_EQ(test.high_water(), test.planned_high_water()) << recompute_name(rung);
+  }
+}
+
+TEST(CausalLMTest, ABatchShorterThanPlannedGivesTheSameBits) {
+  const data::MicroBatch batch = test_batch(test_spec(), 1, 5, 11);
+  for (const Recompute rung : kRecomputeLadder) {
+    TestModel roomy(test_spec(), {.largest = {3, 12}, .recompute = rung}, DType::F32);
+    TestModel exact(test_spec(), {.largest = {1, 5}, .recompute = rung}, DType::F32);
+    static_cast<void>(roomy.forward_backward(test_batch(test_spec(), 3, 12, 1)));
+    EXPECT_EQ(roomy.forward_backward(batch), exact.forward_backward(batch));
+    EXPECT_EQ(roomy.gradient_bytes(), exact.gradient_bytes()) << recompute_name(rung);
+  }
+}
+
+TEST(CausalLMTest, AHeadInChunksEqualsAWholeOne) {
+  data::MicroBatch batch = test_batch(test_spec(), 3, 9, 5);
+  mask(batch, 1, 2, 5);
+  TestModel whole(test_spec(), {.largest = {3, 9}}, DType::F32);
+  const double loss = whole.forward_backward(batch);
+  for (const std::int64_t rows : {1, 5, 23}) {
+    TestModel chunked(test_spec(), {.largest = {3, 9}, .chunk_rows = rows}, DType::F32);
+    EXPECT_NEAR(chunked.forward_backward(batch), loss, 1e-6 * loss);
+    EXPECT_LT(relative_difference(chunked.parameters->gradients(), whole.parameters->gradients()),
+              1e-6)
+        << rows;
+  }
+}
+
+TEST(CausalLMTest, MicroBatchesAddUpToTheirSum) {
+  for (const bool tied : {false, true}) {
+    model::ModelSpec spec = test_spec();
+    spec.tied_head = tied;
+    const data::MicroBatch first = test_batch(spec, 1, 6, 21);
+    const data::MicroBatch second = test_batch(spec, 1, 6, 22);
+    data::MicroBatch both = first;
+    both.samples = 2;
+    both.ids.insert(both.ids.end(), second.ids.begin(), second.ids.end());
+    both.labels.insert(both.labels.end(), second.labels.begin(), second.labels.end());
+
+    TestModel test(spec, {.largest = {2, 6}}, DType::F64);
+    const double loss = test.forward_backward(first) + test.forward_backward(second, true);
+    TestModel together(spec, {.largest = {2, 6}}, DType::F64);
+    EXPECT_NEAR(together.forward_backward(both), loss, 1e-12 * loss);
+    EXPECT_LT(relative_difference(test.parameters->gradients(), together.parameters->gradients()),
+              1e-13);
+  }
+}
+
+TEST(CausalLMTest, OverwritesTheGradientsOfTheStepBefore) {
+  for (const bool tied : {false, true}) {
+    model::ModelSpec spec = test_spec();
+    spec.tied_head = tied;
+    TestModel test(spec, {.largest = {2, 6}}, DType::F32);
+    static_cast<void>(test.forward_backward(test_batch(spec, 2, 6, 1)));
+    const std::vector<std::byte> once = test.gradient_bytes();
+    for (const Parameters::Named& named : test.parameters->named()) {
+      test.ops->fill(named.parameter.gradient, std::nan(""));
+    }
+    static_cast<void>(test.forward_backward(test_batch(spec, 2, 6, 1)));
+    EXPECT_EQ(test.gradient_bytes(), once);
+  }
+}
+
+TEST(CausalLMTest, ABatchWithoutTrainedTokensHasNoLossAndZeroGradients) {
+  for (const bool tied : {false, true}) {
+    model::ModelSpec spec = test_spec();
+    spec.tied_head = tied;
+    data::MicroBatch batch = test_batch(spec, 2, 6, 1);
+    TestModel test(spec, {.largest = {2, 6}}, DType::F32);
+    static_cast<void>(test.forward_backward(batch));
+    mask(batch, 0, 0, 12);
+    EXPECT_EQ(test.forward_backward(batch), 0.0);
+    EXPECT_EQ(test.ops->sum_squares(test.parameters->gradients()), 0.0);
+  }
+}
+
+TEST(CausalLMTest, WhatStandsInPaddingChangesNothing) {
+  data::MicroBatch batch = test_batch(test_spec(), 2, 6, 1);
+  mask(batch, 1, 3, 6);
+  TestModel test(test_spec(), {.largest = {2, 6}}, DType::F32);
+  const double loss = test.forward_backward(batch);
+  const std::vector<std::byte> gradients = test.gradient_bytes();
+  for (std::size_t t = 10; t < 12; ++t) {
+    batch.ids[t] = (batch.ids[t] + 5) % 13;
+  }
+  EXPECT_EQ(test.forward_backward(batch), loss);
+  EXPECT_EQ(test.gradient_bytes(), gradients);
+}
+
+TEST(CausalLMTest, ScalesGradientsButNotTheLoss) {
+  const data::MicroBatch batch = test_batch(test_spec(), 2, 6, 1);
+  TestModel test(test_spec(), {.largest = {2, 6}}, DType::F64);
+  const double loss = test.forward_backward(batch, false, 0.125);
+  const double small = test.ops->sum_squares(test.parameters->gradients());
+  EXPECT_EQ(test.forward_backward(batch), loss);
+  EXPECT_DOUBLE_EQ(test.ops->sum_squares(test.parameters->gradients()), 64.0 * small);
+}
+
+TEST(CausalLMTest, LogitsGiveTheLossOfTraining) {
+  const data::MicroBatch batch = test_batch(test_spec(), 2, 6, 1);
+  TestModel test(test_spec(), {.largest = {2, 6}}, DType::F64);
+  Matrix logits(12, 13, DType::F64);
+  test.model->logits(*test.ops, batch, logits.view());
+  const double loss = test.ops->cross_entropy(logits.view(), batch.labels, 1.0);
+  EXPECT_NEAR(test.forward_backward(batch), loss, 1e-12);
+}
+
+TEST(CausalLMTest, RefusesABatchLargerThanPlanned) {
+  TestModel test(test_spec(), {.largest = {2, 6}}, DType::F32);
+  EXPECT_THROW(static_cast<void>(test.forward_backward(test_batch(test_spec(), 3, 6, 1))), Error);
+  EXPECT_THROW(static_cast<void>(test.forward_backward(test_batch(test_spec(), 2, 7, 1))), Error);
+}
+
+}  // namespace
+}  // namespace tunebench::engine

@@ -1,0 +1,36 @@
+#include "tunebench/engine/nn/mlp.h"
+
+namespace tunebench::engine {
+
+Mlp::Saved Mlp::Saved::first_tokens(std::int64_t tokens) const {
+  return {gate_up.row_range(0, tokens), activation.row_range(0, tokens)};
+}
+
+Mlp::Mlp(const BlockParameters& parameters)
+    : gate_up_(parameters.gate_up, parameters.gate_up_bias),
+      down_(parameters.down, parameters.down_bias) {}
+
+void Mlp::forward(const Exec& exec, View x, const Saved& saved, View y) const {
+  refill(exec, x, saved);
+  down_.forward(exec, saved.activation, y);
+}
+
+void Mlp::refill(const Exec& exec, View x, const Saved& saved) const {
+  gate_up_.forward(exec, x, saved.gate_up);
+  refill_activation(exec, saved);
+}
+
+void Mlp::refill_activation(const Exec& exec, const Saved& saved) const {
+  exec.ops.swiglu(saved.gate_up, saved.activation);
+}
+
+void Mlp::backward(const Exec& exec, View dy, View x, const Saved& saved, View dx) const {
+  Scratch scratch(exec.arena);
+  const View dactivation =
+      scratch.take(saved.activation.rows, saved.activation.cols, saved.activation.dtype);
+  down_.backward(exec, dy, saved.activation, dactivation);
+  exec.ops.swiglu_backward(saved.gate_up, dactivation, saved.gate_up);
+  gate_up_.backward(exec, saved.gate_up, x, dx);
+}
+
+}  // namespace tunebench::engine

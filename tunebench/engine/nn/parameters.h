@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tunebench/engine/core/arena.h"
+#include "tunebench/engine/core/view.h"
+#include "tunebench/model/model_spec.h"
+
+namespace tunebench::engine {
+
+/// A trainable matrix and its gradient. No rows: the model has none (a missing bias).
+struct Parameter {
+  View value;
+  View gradient;
+  [[nodiscard]] bool exists() const { return value.rows > 0; }
+};
+
+/// The parameters of one decoder block. Projections that read the same input are one matrix:
+/// qkv [(H + 2K) * E, D], gate_up [2F, D]. Biases are [1, out].
+struct BlockParameters {
+  Parameter input_norm;
+  Parameter qkv;
+  Parameter qkv_bias;
+  Parameter output;
+  Parameter output_bias;
+  Parameter middle_norm;
+  Parameter gate_up;
+  Parameter gate_up_bias;
+  Parameter down;
+  Parameter down_bias;
+};
+
+/// All parameters of a model, with gradients and AdamW moments, each kind in one flat buffer, so
+/// that the optimizer and the gradient norm are single passes. What weight decay touches comes
+/// first. Gaps between parameters (alignment) hold zeros and stay zero.
+class Parameters {
+ public:
+  Parameters(const model::ModelSpec& spec, DType dtype, Arena& arena);
+
+  /// How a tensor of a new model begins.
+  enum class Initial { Normal, One, Zero };
+
+  /// One tensor under its Hugging Face name: some rows of a fused parameter. A vector is one row.
+  struct Named {
+    std::string name;
+    Parameter parameter;
+    Initial initial = Initial::Normal;
+  };
+  /// In the order of model::tensor_shapes, with the same elements; a tied head is not listed.
+  [[nodiscard]] const std::vector<Named>& named() const { return named_; }
+  /// Errors: NotFound naming the tensor.
+  [[nodiscard]] const Named& find(std::string_view name) const;
+
+  [[nodiscard]] const Parameter& embedding() const { return embedding_; }
+  [[nodiscard]] const std::vector<BlockParameters>& blocks() const { return blocks_; }
+  [[nodiscard]] const Parameter& final_norm() const { return final_norm_; }
+  /// The embedding when the head is tied.
+  [[nodiscard]] const Parameter& head() const { return tied_ ? embedding_ : head_; }
+  [[nodiscard]] bool tied_head() const { return tied_; }
+
+  [[nodiscard]] View values() const { return values_; }
+  [[nodiscard]] View gradients() const { return gradients_; }
+  [[nodiscard]] View first_moments() const { return first_moments_; }
+  [[nodiscard]] View second_moments() const { return second_moments_; }
+  /// Weight decay touches the first so many elements: all but norms and biases.
+  [[nodiscard]] std::int64_t decayed_elements() const { return decayed_elements_; }
+
+ private:
+  struct Builder;
+
+  bool tied_ = false;
+  Parameter embedding_;
+  Parameter final_norm_;
+  Parameter head_;
+  std::vector<BlockParameters> blocks_;
+  std::vector<Named> named_;
+  View values_;
+  View gradients_;
+  View first_moments_;
+  View second_moments_;
+  std::int64_t decayed_elements_ = 0;
+};
+
+}  // namespace tunebench::engine
