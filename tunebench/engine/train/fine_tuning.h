@@ -4,38 +4,18 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tunebench/data/batch.h"
 #include "tunebench/engine/core/arena.h"
+#include "tunebench/engine/core/view.h"
+#include "tunebench/engine/nn/recompute.h"
 #include "tunebench/engine/ops/ops.h"
+#include "tunebench/engine/optim/schedule.h"
 #include "tunebench/model/model_source.h"
 
 namespace tunebench::engine {
-
-/// What is kept from forward to backward, mildest first. Each rung drops what the one before it
-/// drops and more; `refill` rebuilds it with the same kernels, so gradients are the same bits.
-enum class Recompute {
-  None,        ///< everything is kept
-  Activation,  ///< the SwiGLU output is rebuilt
-  Norm,        ///< also both normalised inputs
-  Block,       ///< only each block's input is kept
-};
-std::string_view recompute_name(Recompute rung);
-
-/// Learning rate of a step; HF's convention: the first step of a warm-up has rate 0.
-/// Source: transformers.optimization get_cosine_schedule_with_warmup, get_linear_...,
-/// get_constant_...
-struct Schedule {
-  std::string kind = "cosine";  ///< cosine, linear, constant
-  double peak = 1e-5;
-  std::int64_t total_steps = 1;
-  std::int64_t warmup_steps = 0;
-  /// step is 0-based. Always finite, never above the peak.
-  [[nodiscard]] double rate(std::int64_t step) const;
-};
-/// ceil(ratio * total_steps).
-std::int64_t warmup_steps(double ratio, std::int64_t total_steps);
 
 struct FineTuningOptions {
   std::int64_t max_samples = 1;  ///< largest micro-batch
@@ -76,14 +56,25 @@ class FineTuning {
   static Plan plan(const model::ModelSpec& spec, const FineTuningOptions& options, Recompute rung,
                    const Ops& ops);
 
-  /// One optimizer step over its micro-batches.
+  /// One optimizer step over its micro-batches. Gradients are divided by the trained tokens of all
+  /// of them together. A step whose loss or gradient norm is not finite leaves the weights alone.
+  /// Errors: InvalidInput for a token id outside the vocabulary or a micro-batch larger than
+  /// planned.
   StepResult step(std::span<const data::MicroBatch> micro_batches);
+
+  /// logits [tokens, V] of a micro-batch, whole: for looking at a model.
+  void logits(const data::MicroBatch& batch, View logits);
 
   [[nodiscard]] Recompute recompute() const;
   [[nodiscard]] const Plan& planned() const;
   [[nodiscard]] std::vector<Arena::Part> memory_parts() const;
   [[nodiscard]] std::int64_t memory_high_water() const;
   [[nodiscard]] const Ops& ops() const;
+
+  /// A tensor under its Hugging Face name, and its gradient in the last step (before clipping).
+  /// Errors: NotFound.
+  [[nodiscard]] View parameter(std::string_view name) const;
+  [[nodiscard]] View gradient(std::string_view name) const;
 
  private:
   struct State;
