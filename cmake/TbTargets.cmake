@@ -9,7 +9,9 @@ target_compile_options(tb_options INTERFACE
   -Wno-missing-field-initializers)  # members left out of a designated initialiser have defaults
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tb_options INTERFACE
-    -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast)
+    -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wuseless-cast
+    # GCC 12 sees overlaps and uninitialised members in std::string and std::variant at -O3.
+    -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(TB_WERROR)
   target_compile_options(tb_options INTERFACE -Werror)
