@@ -75,16 +75,31 @@ View tile_view(float* data, std::int64_t rows, std::int64_t cols) {
   return {data, DType::F32, rows, cols, cols};
 }
 
-/// One block of queries of one head against all keys it may see.
-void forward_block(const AttentionShape& shape, View qkv, View out, View lse, std::int64_t sequence,
-                   std::int64_t head, std::int64_t block, float* tile_memory) {
+/// One block of queries of one head.
+struct ForwardTask {
+  std::int64_t sequence = 0;
+  std::int64_t head = 0;
+  std::int64_t block = 0;
+};
+
+struct ForwardViews {
+  View qkv;
+  View out;
+  View lse;
+};
+
+/// Against all keys it may see.
+void forward_block(const AttentionShape& shape, const ForwardViews& views, const ForwardTask& task,
+                   float* tile_memory) {
+  const View qkv = views.qkv;
+  const std::int64_t head = task.head;
   const std::int64_t width = shape.heads.width;
   const Columns columns = columns_of(shape.heads, head);
-  const std::int64_t base = sequence * shape.sequences.length;
-  const std::int64_t first = block * kQueryRows;
+  const std::int64_t base = task.sequence * shape.sequences.length;
+  const std::int64_t first = task.block * kQueryRows;
   const std::int64_t rows = std::min(kQueryRows, shape.sequences.length - first);
   const View queries = head_rows(qkv, base + first, rows, columns.query, width);
-  const View result = head_rows(out, base + first, rows, head * width, width);
+  const View result = head_rows(views.out, base + first, rows, head * width, width);
   std::array<float, kQueryRows> maxima;
   std::array<float, kQueryRows> sums;
   std::array<float, kQueryRows> factors;
@@ -109,7 +124,7 @@ void forward_block(const AttentionShape& shape, View qkv, View out, View lse, st
                      .c = result,
                      .accumulate = key > 0});
   }
-  float* log_sums = lse.f32() + head * lse.stride + base + first;
+  float* log_sums = views.lse.f32() + head * views.lse.stride + base + first;
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto i = static_cast<std::size_t>(row);
     factors[i] = 1.0F / sums[i];
@@ -229,10 +244,11 @@ void attention_forward(ThreadPool& pool, const AttentionShape& shape, View qkv, 
   const std::int64_t per_block = shape.sequences.count * shape.heads.query;
   // Blocks that see most keys first, so that the last tasks are short.
   pool.for_each_task(blocks * per_block, [&](std::int64_t task, int thread) {
-    const std::int64_t block = blocks - 1 - task / per_block;
-    const std::int64_t sequence = task % per_block / shape.heads.query;
-    const std::int64_t head = task % shape.heads.query;
-    forward_block(shape, qkv, out, lse, sequence, head, block, workspace + thread * kTileFloats);
+    forward_block(shape, {qkv, out, lse},
+                  {.sequence = task % per_block / shape.heads.query,
+                   .head = task % shape.heads.query,
+                   .block = blocks - 1 - task / per_block},
+                  workspace + thread * kTileFloats);
   });
 }
 

@@ -113,7 +113,7 @@ Grid choose_grid(std::int64_t rows, std::int64_t cols, int threads) {
     const double piece_cols =
         static_cast<double>((most_cols + grid.cols - 1) / grid.cols * kColGrain);
     const double cost = piece_rows * piece_cols + 16.0 * (piece_rows + piece_cols);
-    if (best_cost == 0.0 || cost < best_cost) {
+    if (best_cost == 0.0 || cost <= best_cost) {
       best = grid;
       best_cost = cost;
     }

@@ -1,0 +1,143 @@
+#include "bench/recording_ops.h"
+
+#include <chrono>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace tunebench::bench {
+
+std::string_view RecordingOps::kind_name(std::size_t kind) {
+  constexpr std::array<std::string_view, kKinds> kNames = {"products", "attention", "norm",
+                                                           "rope",     "swiglu",    "cross_entropy",
+                                                           "rows",     "elements",  "adamw"};
+  return kNames[kind];
+}
+
+void RecordingOps::restart() {
+  products_.clear();
+  attentions_.clear();
+  seconds_.fill(0.0);
+}
+
+template <typename Call>
+auto RecordingOps::timed(Kind kind, Call call) {
+  inner_->use_workspace(workspace_);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto stop = [&] {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    seconds_[static_cast<std::size_t>(kind)] += taken.count();
+  };
+  if constexpr (std::is_void_v<decltype(call())>) {
+    call();
+    stop();
+  } else {
+    const auto result = call();
+    stop();
+    return result;
+  }
+}
+
+void RecordingOps::gemm(bool transpose_a, bool transpose_b, View a, View b, View c,
+                        bool accumulate) {
+  products_.push_back({.transpose_a = transpose_a,
+                       .transpose_b = transpose_b,
+                       .accumulate = accumulate,
+                       .rows = c.rows,
+                       .cols = c.cols,
+                       .inner = transpose_a ? a.rows : a.cols});
+  timed(Kind::Product, [&] { inner_->gemm(transpose_a, transpose_b, a, b, c, accumulate); });
+}
+
+void RecordingOps::add_bias(View bias, View y) {
+  timed(Kind::Elements, [&] { inner_->add_bias(bias, y); });
+}
+
+void RecordingOps::bias_backward(View dy, View dbias, bool accumulate) {
+  timed(Kind::Elements, [&] { inner_->bias_backward(dy, dbias, accumulate); });
+}
+
+void RecordingOps::rms_norm(View x, View weight, double epsilon, View y, View rstd) {
+  timed(Kind::Norm, [&] { inner_->rms_norm(x, weight, epsilon, y, rstd); });
+}
+
+void RecordingOps::add_rms_norm(View x, View delta, View weight, double epsilon, View sum, View y,
+                                View rstd) {
+  timed(Kind::Norm, [&] { inner_->add_rms_norm(x, delta, weight, epsilon, sum, y, rstd); });
+}
+
+void RecordingOps::rms_norm_backward(View dy, View x, View weight, View rstd, View dx, View dweight,
+                                     bool accumulate) {
+  timed(Kind::Norm,
+        [&] { inner_->rms_norm_backward(dy, x, weight, rstd, dx, dweight, accumulate); });
+}
+
+void RecordingOps::rope(View qkv, Heads heads, Sequences sequences, View table, bool inverse) {
+  timed(Kind::Rope, [&] { inner_->rope(qkv, heads, sequences, table, inverse); });
+}
+
+void RecordingOps::attention(View qkv, Heads heads, Sequences sequences, double scale, View out,
+                             View lse) {
+  attentions_.push_back({false, heads, sequences});
+  timed(Kind::Attention, [&] { inner_->attention(qkv, heads, sequences, scale, out, lse); });
+}
+
+void RecordingOps::attention_backward(View dout, View qkv, View out, View lse, Heads heads,
+                                      Sequences sequences, double scale, View dqkv) {
+  attentions_.push_back({true, heads, sequences});
+  timed(Kind::Attention,
+        [&] { inner_->attention_backward(dout, qkv, out, lse, heads, sequences, scale, dqkv); });
+}
+
+void RecordingOps::swiglu(View gate_up, View h) {
+  timed(Kind::Swiglu, [&] { inner_->swiglu(gate_up, h); });
+}
+
+void RecordingOps::swiglu_backward(View gate_up, View dh, View dgate_up) {
+  timed(Kind::Swiglu, [&] { inner_->swiglu_backward(gate_up, dh, dgate_up); });
+}
+
+void RecordingOps::embed(Ids ids, View table, View out) {
+  timed(Kind::Rows, [&] { inner_->embed(ids, table, out); });
+}
+
+void RecordingOps::embed_backward(Ids ids, View dout, View dtable) {
+  timed(Kind::Rows, [&] { inner_->embed_backward(ids, dout, dtable); });
+}
+
+void RecordingOps::gather_rows(View x, Ids rows, View out) {
+  timed(Kind::Rows, [&] { inner_->gather_rows(x, rows, out); });
+}
+
+void RecordingOps::scatter_rows(View in, Ids rows, View x) {
+  timed(Kind::Rows, [&] { inner_->scatter_rows(in, rows, x); });
+}
+
+double RecordingOps::cross_entropy(View logits, Ids labels, double gradient_scale) {
+  return timed(Kind::CrossEntropy,
+               [&] { return inner_->cross_entropy(logits, labels, gradient_scale); });
+}
+
+void RecordingOps::fill(View x, double value) {
+  timed(Kind::Elements, [&] { inner_->fill(x, value); });
+}
+
+void RecordingOps::copy(View from, View to) {
+  timed(Kind::Elements, [&] { inner_->copy(from, to); });
+}
+
+void RecordingOps::add(View x, View y) {
+  timed(Kind::Elements, [&] { inner_->add(x, y); });
+}
+
+double RecordingOps::sum_squares(View x) {
+  return timed(Kind::Elements, [&] { return inner_->sum_squares(x); });
+}
+
+void RecordingOps::adamw(View parameters, View gradients, View first_moment, View second_moment,
+                         const engine::AdamwStep& step) {
+  timed(Kind::Adamw,
+        [&] { inner_->adamw(parameters, gradients, first_moment, second_moment, step); });
+}
+
+}  // namespace tunebench::bench

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tunebench/engine/ops/ops.h"
+
+namespace tunebench::bench {
+
+/// One matrix product as the step asked for it.
+struct RecordedProduct {
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool accumulate = false;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t inner = 0;
+  bool operator==(const RecordedProduct&) const = default;
+};
+
+/// One attention call.
+struct RecordedAttention {
+  bool backward = false;
+  engine::Heads heads;
+  engine::Sequences sequences;
+};
+
+/// Passes every call on, keeps which products were asked for and how long each kind of operation
+/// took. So the roof is made of what a step really computes, whatever the model or the recompute
+/// rung.
+class RecordingOps final : public engine::Ops {
+ public:
+  using View = engine::View;
+  using Heads = engine::Heads;
+  using Sequences = engine::Sequences;
+  using Ids = std::span<const std::int32_t>;
+
+  explicit RecordingOps(std::unique_ptr<engine::Ops> inner) : inner_(std::move(inner)) {}
+
+  enum class Kind { Product, Attention, Norm, Rope, Swiglu, CrossEntropy, Rows, Elements, Adamw };
+  static constexpr std::size_t kKinds = 9;
+  static std::string_view kind_name(std::size_t kind);
+
+  /// Forgets what was recorded; keeps its memory.
+  void restart();
+  [[nodiscard]] const std::vector<RecordedProduct>& products() const { return products_; }
+  [[nodiscard]] const std::vector<RecordedAttention>& attentions() const { return attentions_; }
+  [[nodiscard]] const std::array<double, kKinds>& seconds() const { return seconds_; }
+  [[nodiscard]] engine::Ops& inner() { return *inner_; }
+
+  [[nodiscard]] std::string_view name() const override { return inner_->name(); }
+  [[nodiscard]] std::string isa() const override { return inner_->isa(); }
+  [[nodiscard]] engine::DType dtype() const override { return inner_->dtype(); }
+  [[nodiscard]] int threads() const override { return inner_->threads(); }
+  [[nodiscard]] std::int64_t workspace_bytes(const engine::Extents& largest) const override {
+    return inner_->workspace_bytes(largest);
+  }
+
+  void gemm(bool transpose_a, bool transpose_b, View a, View b, View c, bool accumulate) override;
+  void add_bias(View bias, View y) override;
+  void bias_backward(View dy, View dbias, bool accumulate) override;
+  void rms_norm(View x, View weight, double epsilon, View y, View rstd) override;
+  void add_rms_norm(View x, View delta, View weight, double epsilon, View sum, View y,
+                    View rstd) override;
+  void rms_norm_backward(View dy, View x, View weight, View rstd, View dx, View dweight,
+                         bool accumulate) override;
+  void rope(View qkv, Heads heads, Sequences sequences, View table, bool inverse) override;
+  void attention(View qkv, Heads heads, Sequences sequences, double scale, View out,
+                 View lse) override;
+  void attention_backward(View dout, View qkv, View out, View lse, Heads heads, Sequences sequences,
+                          double scale, View dqkv) override;
+  void swiglu(View gate_up, View h) override;
+  void swiglu_backward(View gate_up, View dh, View dgate_up) override;
+  void embed(Ids ids, View table, View out) override;
+  void embed_backward(Ids ids, View dout, View dtable) override;
+  void gather_rows(View x, Ids rows, View out) override;
+  void scatter_rows(View in, Ids rows, View x) override;
+  double cross_entropy(View logits, Ids labels, double gradient_scale) override;
+  void fill(View x, double value) override;
+  void copy(View from, View to) override;
+  void add(View x, View y) override;
+  double sum_squares(View x) override;
+  void adamw(View parameters, View gradients, View first_moment, View second_moment,
+             const engine::AdamwStep& step) override;
+
+ private:
+  template <typename Call>
+  auto timed(Kind kind, Call call);
+
+  std::unique_ptr<engine::Ops> inner_;
+  std::vector<RecordedProduct> products_;
+  std::vector<RecordedAttention> attentions_;
+  std::array<double, kKinds> seconds_{};
+};
+
+}  // namespace tunebench::bench
