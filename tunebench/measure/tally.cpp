@@ -46,10 +46,12 @@ void Tally::add(const trainer::StepEvent& step) {
     longest_ns_ = std::max(longest_ns_, counts.duration_ns);
   }
   ++steps_;
-  if (not_finite(step.loss) || not_finite(step.grad_norm)) {
+  // The mean over no trained token is not a number either, and no fault.
+  const bool bad_loss = step.tokens_trained > 0 && not_finite(step.loss);
+  if (bad_loss || not_finite(step.grad_norm)) {
     if (nonfinite_ == 0) {
       first_nonfinite_ = step.n;
-      nonfinite_what_ = not_finite(step.loss) ? "loss" : "gradient norm";
+      nonfinite_what_ = bad_loss ? "loss" : "gradient norm";
     }
     ++nonfinite_;
   }

@@ -143,6 +143,15 @@ TEST(TallyTest, CountsStepsThatAreNotFinite) {
   EXPECT_EQ(tally.nonfinite_what(), "gradient norm");
 }
 
+TEST(TallyTest, DoesNotCountTheLossOfAStepThatTrainsNoToken) {
+  Tally tally(kPoint);
+  trainer::StepEvent event = step(1);
+  event.tokens_trained = 0;
+  event.loss = std::nan("");
+  tally.add(event);
+  EXPECT_EQ(tally.nonfinite_steps(), 0);
+}
+
 TEST(TallyTest, DoesNotCountALossThatIsNotTold) {
   Tally tally(kPoint);
   trainer::StepEvent event = step(1);

@@ -1,0 +1,300 @@
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include "tunebench/base/build_info.h"
+#include "tunebench/base/clock.h"
+#include "tunebench/base/error.h"
+#include "tunebench/base/text.h"
+#include "tunebench/base/thread_pool.h"
+#include "tunebench/data/batch.h"
+#include "tunebench/data/dataset.h"
+#include "tunebench/data/tokenizer.h"
+#include "tunebench/engine/ops/ops.h"
+#include "tunebench/engine/train/fine_tuning.h"
+#include "tunebench/model/model_source.h"
+#include "tunebench/model/model_spec.h"
+#include "tunebench/trainer/control.h"
+#include "tunebench/trainer/event_writer.h"
+#include "tunebench/trainer/job.h"
+#include "tunebench/trainer/process_memory.h"
+#include "tunebench/trainer/trainer.h"
+
+namespace tunebench::trainer {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kControllerGone = 3;
+
+std::int64_t now_ns() {
+  return system_clock().now().count();
+}
+
+/// What a point's model, data and engine need, made once in phase load.
+struct Setup {
+  model::ModelSource source;
+  std::unique_ptr<data::Tokenizer> tokenizer;
+  std::unique_ptr<data::Dataset> dataset;
+  std::unique_ptr<data::BatchSource> batches;
+  std::unique_ptr<engine::FineTuning> tuning;
+  std::int64_t steps = 0;
+};
+
+double real_or(const experiment::Point& point, const std::string& name, double absent) {
+  const auto found = point.inputs.find(name);
+  return found == point.inputs.end() || found->second.is_null() ? absent
+                                                                : found->second.as_double();
+}
+
+std::string text_or(const experiment::Point& point, const std::string& name, std::string absent) {
+  const auto found = point.inputs.find(name);
+  return found == point.inputs.end() || found->second.is_null() ? std::move(absent)
+                                                                : found->second.as_string();
+}
+
+std::uint64_t seed_of(const experiment::Point& point) {
+  const auto found = point.inputs.find("seed");
+  return found == point.inputs.end() ? 1 : static_cast<std::uint64_t>(found->second.as_int());
+}
+
+/// The job's bound, else the point's own.
+std::int64_t memory_bound(const Job& job) {
+  return job.memory_bytes > 0
+             ? job.memory_bytes
+             : static_cast<std::int64_t>(real_or(job.point, "memory_limit_gib", 0) * 1073741824.0);
+}
+
+/// Values that the reference system fixes for every experiment stand here as what they are there.
+engine::FineTuningOptions engine_options(const Job& job, std::int64_t steps) {
+  const experiment::Point& point = job.point;
+  engine::FineTuningOptions options;
+  options.max_samples = device_batch_size(point);
+  options.max_length = point.integer("model_max_length");
+  options.torch_dtype = point.text("torch_dtype");
+  options.seed = seed_of(point);
+  options.allow_recompute = point.boolean("gradient_checkpointing");
+  options.memory_bytes = memory_bound(job);
+  options.weight_decay = real_or(point, "weight_decay", 0.0);
+  options.max_grad_norm = real_or(point, "max_grad_norm", 1.0);
+  options.schedule.kind = text_or(point, "lr_scheduler_type", "cosine");
+  options.schedule.peak = real_or(point, "learning_rate", 1e-5);
+  options.schedule.total_steps = steps;
+  options.schedule.warmup_steps = engine::warmup_steps(real_or(point, "warmup_ratio", 0.03), steps);
+  return options;
+}
+
+data::BatchOptions batch_options(const experiment::Point& point, const model::ModelSpec& spec) {
+  data::BatchOptions options;
+  options.batch_size = device_batch_size(point);
+  options.accumulation = point.integer("gradient_accumulation_steps");
+  options.max_length = point.integer("model_max_length");
+  options.response_template = text_or(point, "response_template", "");
+  // Padding is never read: labels there are ignored and attention is causal. Any id will do.
+  options.pad_token = static_cast<std::int32_t>(spec.pad_token.value_or(0));
+  return options;
+}
+
+std::unique_ptr<data::Tokenizer> make_tokenizer(const model::ModelSource& source) {
+  std::unique_ptr<data::Tokenizer> tokenizer =
+      source.folder.has_value() ? data::load_tokenizer(*source.folder / "tokenizer.json")
+                                : data::make_byte_tokenizer();
+  if (tokenizer->vocabulary() > source.spec.vocabulary) {
+    throw Error(ErrorCode::InvalidInput, "tokenizer '" + tokenizer->name() + "' has ids up to " +
+                                             std::to_string(tokenizer->vocabulary() - 1) +
+                                             " but model '" + source.spec.name + "' has only " +
+                                             std::to_string(source.spec.vocabulary) +
+                                             ": use the tokenizer.json that belongs to the model");
+  }
+  return tokenizer;
+}
+
+/// The least that the point would take, for the record of a point that did not fit.
+std::int64_t smallest_need(const model::ModelSpec& spec, const engine::FineTuningOptions& options) {
+  const engine::Recompute rung =
+      options.allow_recompute ? engine::Recompute::Block : engine::Recompute::None;
+  const std::unique_ptr<engine::Ops> ops = engine::make_cpu_ops(1);
+  return engine::FineTuning::plan(spec, options, rung, *ops).bytes;
+}
+
+/// needed_bytes is set when the engine does not fit.
+Setup load(const Job& job, std::int64_t& needed_bytes) {
+  const experiment::Point& point = job.point;
+  Setup setup;
+  setup.source = model::resolve_model(point.text("model_name"));
+  setup.tokenizer = make_tokenizer(setup.source);
+  setup.dataset = data::resolve_dataset(
+      point.text("dataset_id"), text_or(point, "dataset_text_field", "output"), *setup.tokenizer);
+  setup.batches = std::make_unique<data::BatchSource>(*setup.dataset, *setup.tokenizer,
+                                                      batch_options(point, setup.source.spec));
+  setup.steps =
+      job.planned_steps > 0 ? job.planned_steps : planned_steps(point, setup.dataset->size());
+  const engine::FineTuningOptions options = engine_options(job, setup.steps);
+  try {
+    setup.tuning =
+        std::make_unique<engine::FineTuning>(setup.source, options, engine::make_cpu_ops());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::OutOfMemory) {
+      needed_bytes = smallest_need(setup.source.spec, options);
+    }
+    throw;
+  }
+  return setup;
+}
+
+/// Trains and tells. Knows where it is, for the error event.
+class Worker {
+ public:
+  Worker(EventWriter& events, const Control* control) : events_(events), control_(control) {}
+
+  void run(const Job& job) {
+    enter_phase("load");
+    Setup setup = load(job, needed_bytes_);
+    tell_hello(setup, job.point);
+    enter_phase("train");
+    const double stop_after = real_or(job.point, "stop_after_seconds", -1.0);
+    const std::int64_t begin = now_ns();
+    std::int64_t end = begin;
+    while (
+        step_ < setup.steps && !stop_requested() &&
+        !(step_ > 0 && stop_after >= 0 && static_cast<double>(end - begin) / 1e9 >= stop_after)) {
+      end = train_step(setup);
+      if (step_ == 1) {
+        tell_memory(*setup.tuning);
+      }
+    }
+    tell_memory(*setup.tuning);
+    events_.write(EndEvent{.status = "ok", .steps = step_});
+  }
+
+  void tell_error(const char* kind, const std::string& message) {
+    events_.write(ErrorEvent{.kind = kind,
+                             .message = printable(message),
+                             .needed_bytes = needed_bytes_,
+                             .phase = phase_,
+                             .step = phase_ == "train" ? step_ + 1 : 0});
+  }
+
+ private:
+  [[nodiscard]] bool stop_requested() const {
+    return control_ != nullptr && control_->stop_requested();
+  }
+
+  void enter_phase(const char* name) {
+    phase_ = name;
+    events_.write(PhaseEvent{.name = phase_, .t = now_ns()});
+  }
+
+  void tell_hello(const Setup& setup, const experiment::Point& point) {
+    const engine::Ops& ops = setup.tuning->ops();
+    const model::ModelSpec& spec = setup.source.spec;
+    const double flops =
+        model::training_flops_per_token(spec, point.integer("model_max_length")).forward_backward();
+    events_.write(HelloEvent{
+        .trainer = "native",
+        .version = build_info().version,
+        .pid = ::getpid(),
+        .device = "cpu",
+        .isa = ops.isa(),
+        .notes = {{"backend", std::string(ops.name())},
+                  {"threads", std::to_string(ops.threads())},
+                  {"compute_dtype", "float32"},
+                  {"weights", setup.source.random_weights() ? "random" : "loaded"},
+                  {"recompute", std::string(engine::recompute_name(setup.tuning->recompute()))},
+                  {"parameters", std::to_string(model::parameter_count(spec))},
+                  {"flops_per_token", shortest(flops)},
+                  {"dataset", setup.dataset->name()},
+                  {"tokenizer", setup.tokenizer->name()}}});
+  }
+
+  /// One optimizer step, making its batch included: what a stopwatch sees. Returns its end.
+  std::int64_t train_step(Setup& setup) {
+    StepEvent told;
+    told.t0 = now_ns();
+    const std::vector<data::MicroBatch> micro_batches = setup.batches->step(step_);
+    const engine::StepResult result = setup.tuning->step(micro_batches);
+    told.t1 = now_ns();
+    told.n = ++step_;
+    for (const data::MicroBatch& micro_batch : micro_batches) {
+      told.samples += micro_batch.samples;
+      told.tokens += micro_batch.tokens();
+      told.tokens_nonpad += micro_batch.tokens_nonpad;
+      told.tokens_trained += micro_batch.tokens_trained;
+    }
+    if (told.tokens_trained > 0) {
+      told.loss = result.loss;  // a step that trains nothing has no loss, finite or not
+    }
+    told.grad_norm = result.grad_norm;
+    told.learning_rate = result.learning_rate;
+    events_.write(told);
+    return told.t1;
+  }
+
+  void tell_memory(const engine::FineTuning& tuning) {
+    MemoryEvent memory;
+    memory.t = now_ns();
+    memory.host_peak_bytes = peak_resident_bytes();
+    for (const engine::Arena::Part& part : tuning.memory_parts()) {
+      memory.parts.emplace_back(part.name, part.bytes);
+    }
+    events_.write(memory);
+  }
+
+  EventWriter& events_;
+  const Control* control_;
+  std::string phase_ = "start";
+  std::int64_t step_ = 0;  ///< steps done
+  std::int64_t needed_bytes_ = 0;
+};
+
+const char* outcome_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::OutOfMemory:
+      return "oom_host";
+    case ErrorCode::Io:
+      return "io";
+    case ErrorCode::InvalidInput:
+    case ErrorCode::NotFound:
+    case ErrorCode::Unsupported:
+    case ErrorCode::Corrupt:
+      return "invalid_config";
+    case ErrorCode::Device:
+    case ErrorCode::Internal:
+      break;
+  }
+  return "crashed";
+}
+
+int train_and_tell(Worker& worker, const std::string& job_json) {
+  try {
+    worker.run(parse_job(job_json));
+    return 0;
+  } catch (const Error& error) {
+    worker.tell_error(outcome_of(error.code()), error.message());
+  } catch (const std::bad_alloc&) {
+    worker.tell_error("oom_host", "the system gave no more memory");
+  } catch (const std::exception& error) {
+    worker.tell_error("crashed", error.what());
+  }
+  return kFailed;
+}
+
+}  // namespace
+
+int run_native_worker(const std::string& job_json) {
+  flush_denormals_in_this_thread();
+  EventWriter events = EventWriter::from_environment();
+  std::optional<Control> control;
+  const std::optional<int> control_descriptor = Control::descriptor_from_environment();
+  if (control_descriptor.has_value()) {
+    // A step may take a minute; nobody is left to read its event.
+    control.emplace(*control_descriptor, [] { ::_exit(kControllerGone); });
+  }
+  Worker worker(events, control.has_value() ? &*control : nullptr);
+  return train_and_tell(worker, job_json);
+}
+
+}  // namespace tunebench::trainer
