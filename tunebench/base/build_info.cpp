@@ -5,7 +5,7 @@
 namespace tunebench {
 
 const BuildInfo& build_info() {
-  static const BuildInfo kInfo = {
+  static const BuildInfo info = {
       .version = kStampVersion,
       .commit = kStampCommit,
       .dirty = kStampDirty,
@@ -13,7 +13,7 @@ const BuildInfo& build_info() {
       .build_type = kStampBuildType,
       .sanitizer = kStampSanitizer,
   };
-  return kInfo;
+  return info;
 }
 
 }  // namespace tunebench

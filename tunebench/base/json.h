@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,18 +22,18 @@ class Json {
   enum class Kind { Null, Boolean, Integer, Real, String, Array, Object };
 
   Json() = default;
-  Json(std::nullptr_t) {}              // NOLINT(google-explicit-constructor)
-  Json(bool value) : value_(value) {}  // NOLINT(google-explicit-constructor)
-  Json(int value)
-      : value_(static_cast<std::int64_t>(value)) {}        // NOLINT(google-explicit-constructor)
-  Json(std::int64_t value) : value_(value) {}              // NOLINT(google-explicit-constructor)
-  Json(double value) : value_(value) {}                    // NOLINT(google-explicit-constructor)
-  Json(const char* value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
-  Json(std::string value) : value_(std::move(value)) {}    // NOLINT(google-explicit-constructor)
-  Json(std::string_view value)
-      : value_(std::string(value)) {}               // NOLINT(google-explicit-constructor)
-  Json(Array value) : value_(std::move(value)) {}   // NOLINT(google-explicit-constructor)
-  Json(Object value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTBEGIN(google-explicit-constructor): values are written as they stand in a document.
+  Json(std::nullptr_t) {}
+  Json(bool value) : value_(value) {}
+  Json(int value) : value_(static_cast<std::int64_t>(value)) {}
+  Json(std::int64_t value) : value_(value) {}
+  Json(double value) : value_(value) {}
+  Json(const char* value) : value_(std::string(value)) {}
+  Json(std::string value) : value_(std::move(value)) {}
+  Json(std::string_view value) : value_(std::string(value)) {}
+  Json(Array value) : value_(std::move(value)) {}
+  Json(Object value) : value_(std::move(value)) {}
+  // NOLINTEND(google-explicit-constructor)
 
   static Json array(Array items = {}) { return Json(std::move(items)); }
   static Json object(Object members = {}) { return Json(std::move(members)); }

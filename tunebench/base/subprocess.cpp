@@ -89,7 +89,7 @@ std::vector<std::string> environment_of(const ChildSpec& spec) {
   std::vector<std::string> entries;
   entries.reserve(variables.size());
   for (const auto& [name, value] : variables) {
-    entries.push_back(name + "=" + value);
+    entries.push_back(fmt::format("{}={}", name, value));
   }
   return entries;
 }
