@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tunebench/base/clock.h"
+#include "tunebench/campaign/plan.h"
+#include "tunebench/measure/measure.h"
+#include "tunebench/record/record.h"
+#include "tunebench/store/store.h"
+#include "tunebench/trainer/trainer.h"
+
+namespace tunebench::campaign {
+
+/// Which measurement of a plan is meant.
+struct Position {
+  std::int64_t number = 0;  ///< 1-based, reused ones counted
+  std::int64_t total = 0;
+  const PlannedPoint* point = nullptr;
+  std::int64_t round = 1;
+  std::int64_t attempt = 1;
+};
+
+/// Told what happens, in the thread that runs the campaign.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// The run exists; `reused` of its measurements are linked already.
+  virtual void started(const store::Run& run, std::int64_t reused) = 0;
+  virtual void measuring(const Position& position) = 0;
+  /// seconds_left is that of the whole run; 0: not known.
+  virtual void progress(const Position& position, const measure::Progress& progress,
+                        double seconds_left) = 0;
+  /// The record is stored. `again`: the point is tried once more.
+  virtual void measured(const Position& position, const record::Record& record, bool again) = 0;
+};
+
+/// How a campaign ended.
+struct Result {
+  std::string run;
+  bool interrupted = false;
+  std::int64_t measured = 0;  ///< valid measurements made now
+  std::int64_t reused = 0;
+  std::int64_t failed_points = 0;  ///< points without any valid measurement
+  std::int64_t valid_points = 0;
+};
+
+/// What a campaign works with; all of it outlives the call.
+struct Tools {
+  store::Store& store;
+  trainer::Trainer& trainer;
+  Clock& clock;
+  measure::StopFlag& stop;
+  std::filesystem::path log_folder;  ///< made when the first measurement starts
+  std::string command;               ///< as typed, for the run's row
+};
+
+/// Measures what the store does not know yet. Every record is stored before the next measurement
+/// starts. Order: rounds over the points, so that drift of the machine spreads over all of them.
+/// A child that crashed, was killed or hit an input-output error is tried once more; a point that
+/// ran out of memory or time or is invalid is not, nor in later rounds. Before each measurement
+/// the store is asked again, so that two processes with one plan share the work.
+/// Errors: those of the store and of starting a child.
+Result run_campaign(const Plan& plan, const Tools& tools, Observer& observer);
+
+}  // namespace tunebench::campaign

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tunebench/base/diagnostic.h"
+#include "tunebench/base/json.h"
+#include "tunebench/experiment/experiment.h"
+
+namespace tunebench::campaign {
+
+/// What to measure, as the user asked for it.
+struct Request {
+  const experiment::Experiment* experiment = nullptr;
+  std::vector<experiment::GivenValues> given;
+  std::int64_t repeats = 1;              ///< valid measurements wanted per point
+  bool fresh = false;                    ///< measure also what is known
+  std::optional<double> timeout_s = {};  ///< per measurement; absent: from the work of the point
+};
+
+/// What measures, and where.
+struct Machine {
+  std::string trainer;
+  std::string trainer_version;
+  std::string hardware_class;     ///< part of the reuse key
+  std::int64_t memory_bytes = 0;  ///< what this process may still take; 0: not known
+  int cores = 1;
+  Json environment;  ///< machine, build, libraries: part of every record
+};
+
+/// One point, resolved: model, tokenizer and dataset exist and fit each other.
+struct PlannedPoint {
+  experiment::Point point;
+  std::string title = {};  ///< "length=1024 batch=4": the inputs that vary
+  std::string key = {};    ///< reuse key
+  std::int64_t planned_steps = 0;
+  double flops_per_step = 0;
+  double timeout_s = 0;
+  std::int64_t memory_bytes = 0;  ///< what the trainer may plan with; 0: no bound
+  std::vector<std::pair<std::string, Json>> facts = {};  ///< record fields known before measuring
+};
+
+struct Plan {
+  std::string experiment;
+  std::vector<PlannedPoint> points = {};
+  std::int64_t repeats = 1;
+  bool fresh = false;
+  Machine machine = {};
+  [[nodiscard]] std::int64_t measurements() const {
+    return repeats * static_cast<std::int64_t>(points.size());
+  }
+};
+
+/// Request to plan: the points, checked against each other's rules, the model's limits and the
+/// dataset. Each model, tokenizer and dataset is opened once. Nothing is written. All mistakes are
+/// reported; with one the plan is not to be used.
+Plan make_plan(const Request& request, Machine machine, Diagnostics& problems);
+
+/// Longest time a measurement may take: ten minutes, or, when that is more, what its arithmetic
+/// takes on a slow machine plus the time that the point asks for itself (stop_after_seconds).
+double default_timeout_s(const experiment::Point& point, double flops_per_step,
+                         std::int64_t planned_steps, int cores);
+
+/// What a trainer may plan with: what the machine has, less a sixteenth for the process itself, and
+/// not more than the limit that was asked for. 0 stands for no bound, on both sides.
+std::int64_t memory_bound(std::int64_t machine_bytes, double limit_gib);
+
+}  // namespace tunebench::campaign
