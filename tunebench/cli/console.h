@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+
+#include "tunebench/base/diagnostic.h"
+
+namespace tunebench::cli {
+
+/// Where a command writes: results to `out`, talk to `err`.
+struct Console {
+  std::ostream& out;
+  std::ostream& err;
+  bool live = false;        ///< err is a terminal: a line may be rewritten
+  std::size_t width = 100;  ///< columns of a line
+};
+
+/// What the program tells its caller.
+enum ExitCode : int {
+  kOk = 0,
+  kUsage = 1,       ///< what the user gave or what the machine holds must change first
+  kSomeFailed = 2,  ///< some points have no number
+  kNothingMeasured = 3,
+  kOurBug = 70,
+  kInterrupted = 130,
+};
+
+/// One line per mistake, and how many there are when it is more than one.
+void print_problems(Console& console, const Diagnostics& problems);
+
+/// Writes a result. `file` empty or "-": standard output; else the file appears whole or not.
+/// Errors: Io.
+void write_result(Console& console, const std::string& text, const std::string& file = "");
+
+}  // namespace tunebench::cli

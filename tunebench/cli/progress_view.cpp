@@ -1,0 +1,113 @@
+#include "tunebench/cli/progress_view.h"
+
+#include <ostream>
+
+#include <fmt/core.h>
+
+#include "tunebench/base/text.h"
+#include "tunebench/report/live_line.h"
+
+namespace tunebench::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLiveInterval{100};
+constexpr std::chrono::seconds kPlainInterval{30};
+
+report::LiveState state_of(const campaign::Position& position, const campaign::Plan& plan) {
+  return {.number = position.number,
+          .total = position.total,
+          .point = position.point->title,
+          .round = position.round,
+          .rounds = plan.repeats,
+          .attempt = position.attempt};
+}
+
+std::string result_words(const record::Record& record) {
+  const std::optional<double> rate = record.number("tokens_per_s");
+  const std::optional<double> steps = record.number("steps");
+  const std::optional<double> timed_s = record.number("timed_s");
+  if (!rate || !steps || !timed_s) {
+    return std::string(record::outcome_name(record.status));
+  }
+  return fmt::format("{} tok/s, {} steps in {}", report::short_rate(*rate), *steps,
+                     format_duration(*timed_s));
+}
+
+}  // namespace
+
+void ProgressView::clear_live_line() {
+  if (line_is_live_) {
+    console_.err << "\r\x1b[K";
+    line_is_live_ = false;
+  }
+}
+
+void ProgressView::say(const std::string& text) {
+  if (!quiet_) {
+    clear_live_line();
+    console_.err << text << "\n" << std::flush;
+  }
+}
+
+void ProgressView::started(const store::Run& run, std::int64_t reused) {
+  const std::size_t points = plan_.points.size();
+  const std::string repeats = plan_.repeats > 1 ? fmt::format(" x {} repeats", plan_.repeats) : "";
+  say(fmt::format("plan: {} {}{}, {} reused", points, points == 1 ? "point" : "points", repeats,
+                  reused));
+  const bool all_known = reused >= plan_.measurements();
+  say(fmt::format("run : {}  ({}){}", run.name, plan_.machine.hardware_class,
+                  all_known ? "" : "  ctrl-C is safe"));
+}
+
+void ProgressView::measuring(const campaign::Position& position) {
+  last_shown_ = clock_.now();
+  if (!console_.live) {
+    say(report::measurement_title(state_of(position, plan_)) + "  started");
+  }
+}
+
+void ProgressView::progress(const campaign::Position& position, const measure::Progress& progress,
+                            double seconds_left) {
+  const std::chrono::nanoseconds now = clock_.now();
+  const std::chrono::nanoseconds interval =
+      console_.live ? std::chrono::nanoseconds(kLiveInterval) : kPlainInterval;
+  if (quiet_ || now - last_shown_ < interval) {
+    return;
+  }
+  last_shown_ = now;
+  report::LiveState state = state_of(position, plan_);
+  state.phase = progress.phase;
+  state.steps = progress.steps;
+  state.steps_wanted = progress.steps_wanted;
+  state.tokens_per_s = progress.tokens_per_s_now;
+  state.seconds_left = seconds_left;
+  if (console_.live) {
+    console_.err << "\r" << report::live_line(state, console_.width - 1) << "\x1b[K" << std::flush;
+    line_is_live_ = true;
+  } else {
+    say(report::live_line(state, console_.width));
+  }
+}
+
+void ProgressView::measured(const campaign::Position& position, const record::Record& record,
+                            bool again) {
+  const std::string title = report::measurement_title(state_of(position, plan_));
+  if (record.is_valid()) {
+    say(title + "  " + result_words(record));
+    return;
+  }
+  std::string text = fmt::format("{}  {}", title, record::outcome_name(record.status));
+  if (!record.reason.empty()) {
+    text += ": " + printable(record.reason);
+  }
+  if (record.status != record::Outcome::Interrupted) {
+    text += again ? " - tried once more" : " - not tried again";
+  }
+  say(text);
+  if (!record.log_path.empty()) {
+    say("     log: " + printable(record.log_path));
+  }
+}
+
+}  // namespace tunebench::cli

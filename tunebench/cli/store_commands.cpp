@@ -1,0 +1,190 @@
+#include <fmt/core.h>
+
+#include "tunebench/base/error.h"
+#include "tunebench/base/text.h"
+#include "tunebench/cli/command.h"
+#include "tunebench/report/export.h"
+#include "tunebench/report/summary.h"
+#include "tunebench/report/text_table.h"
+#include "tunebench/store/store.h"
+
+namespace tunebench::cli {
+
+namespace {
+
+using report::TextTable;
+
+/// Opens an existing store and sets right the status of runs whose process is gone.
+std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line) {
+  const std::filesystem::path file = store::default_store_path(line.value("store"));
+  std::unique_ptr<store::Store> store = store::open_store(file, store::OpenMode::ReadOnly);
+  try {
+    store::open_store(file, store::OpenMode::Create)->mark_dead_runs();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Io) {
+      throw;
+    }
+    // A store that may only be read is shown as it is.
+  }
+  return store;
+}
+
+struct Counts {
+  std::int64_t valid = 0;
+  std::int64_t reused = 0;
+  std::int64_t failed = 0;
+};
+
+Counts count(const std::vector<store::RunRecord>& records) {
+  Counts counts;
+  for (const store::RunRecord& one : records) {
+    ++(!one.record.is_valid() ? counts.failed : one.reused ? counts.reused : counts.valid);
+  }
+  return counts;
+}
+
+Json run_json(const store::Run& run, const Counts& counts) {
+  return Json::object({{"run", run.name},
+                       {"status", run.status},
+                       {"started_at", run.started_at},
+                       {"ended_at", run.ended_at.empty() ? Json() : Json(run.ended_at)},
+                       {"planned", run.planned},
+                       {"measured", counts.valid},
+                       {"reused", counts.reused},
+                       {"failed", counts.failed},
+                       {"host", run.host},
+                       {"command", run.command}});
+}
+
+int list_runs(const Invocation& invocation, Console& console) {
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  Json rows = Json::array();
+  TextTable table;
+  table.add_column("run");
+  table.add_column("started");
+  table.add_column("status");
+  for (const char* title : {"planned", "measured", "reused", "failed"}) {
+    table.add_column(title, TextTable::Align::Right);
+  }
+  table.add_column("command");
+  for (const store::Run& run : store->runs()) {
+    const Counts counts = count(store->records_of(run.name));
+    table.add_row({run.name, run.started_at, run.status, std::to_string(run.planned),
+                   std::to_string(counts.valid), std::to_string(counts.reused),
+                   std::to_string(counts.failed), run.command});
+    rows.push_back(run_json(run, counts));
+  }
+  write_result(console, invocation.json() ? rows.dump(2) + "\n" : table.text());
+  return kOk;
+}
+
+int show_run(const Invocation& invocation, Console& console) {
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  const store::Run run = store->find_run(invocation.line.argument(0).value_or("@last"));
+  const std::vector<store::RunRecord> records = store->records_of(run.name);
+  const std::vector<report::PointSummary> points = report::summarise(records);
+  const Counts counts = count(records);
+  if (invocation.json()) {
+    Json attempts = Json::array();
+    for (const store::RunRecord& one : records) {
+      attempts.push_back(record::flat(one.record).set("reused", one.reused));
+    }
+    write_result(console, run_json(run, counts)
+                                  .set("points", report::result_json(points))
+                                  .set("records", std::move(attempts))
+                                  .dump(2) +
+                              "\n");
+    return kOk;
+  }
+  std::string text =
+      fmt::format("run {}  {}  {}  {} planned, {} measured, {} reused, {} failed\n{}\n\n", run.name,
+                  run.started_at, run.status, run.planned, counts.valid, counts.reused,
+                  counts.failed, printable(run.command));
+  text += points.empty() ? std::string("no measurements\n") : report::result_text(points);
+  for (const store::RunRecord& one : records) {
+    if (!one.record.is_valid() && !one.record.log_path.empty()) {
+      text += "log: " + printable(one.record.log_path) + "\n";
+    }
+  }
+  write_result(console, text);
+  return kOk;
+}
+
+/// --format, else the ending of the file, else csv.
+report::Format format_of(const Invocation& invocation) {
+  const config::GivenOption* given = invocation.line.find("format");
+  if (given != nullptr && invocation.json() && given->value != "json") {
+    throw Error(ErrorCode::InvalidInput,
+                "--json and --format " + printable(given->value) + " contradict each other");
+  }
+  std::string name = invocation.json() ? "json" : invocation.line.value("format");
+  if (name.empty()) {
+    const std::string file = invocation.line.value("output");
+    const std::size_t dot = file.rfind('.');
+    const std::string ending = dot == std::string::npos ? "" : file.substr(dot + 1);
+    return report::find_format(ending).value_or(report::Format::Csv);
+  }
+  const std::optional<report::Format> format = report::find_format(name);
+  if (!format) {
+    const std::string hint = did_you_mean(name, report::format_names());
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("--format: '{}' is none of {}{}", printable(name),
+                            join(report::format_names(), ", "), hint.empty() ? "" : " - " + hint));
+  }
+  return *format;
+}
+
+int export_results(const Invocation& invocation, Console& console) {
+  const report::Format format = format_of(invocation);
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  std::vector<record::Record> records;
+  if (const std::optional<std::string> name = invocation.line.argument(0)) {
+    for (store::RunRecord& one : store->records_of(store->find_run(*name).name)) {
+      records.push_back(std::move(one.record));
+    }
+  } else {
+    records = store->all_records();
+  }
+  write_result(console, report::export_records(records, format), invocation.line.value("output"));
+  return kOk;
+}
+
+}  // namespace
+
+Command runs_command() {
+  return {{.name = "runs",
+           .summary = "list the runs, newest first",
+           .options = {store_option(), json_option()},
+           .examples = {"tunebench runs"}},
+          list_runs};
+}
+
+Command show_command() {
+  return {{.name = "show",
+           .summary = "show the table of a run",
+           .arguments = {{"RUN", "name, the beginning of one, @last (default) or @last~1", false}},
+           .options = {store_option(), json_option()},
+           .examples = {"tunebench show", "tunebench show @last~1 --json"}},
+          show_run};
+}
+
+Command export_command() {
+  return {
+      {.name = "export",
+       .summary = "write measurements as CSV, JSON, JSON lines or Markdown",
+       .arguments = {{"RUN", "only this run; without it, all that the store holds", false}},
+       .options = {{.name = "format",
+                    .value_name = "csv|json|jsonl|md",
+                    .help = "default: what the ending of the output file says, else csv"},
+                   {.name = "output",
+                    .aliases = {"-o"},
+                    .value_name = "FILE",
+                    .help = "file to write, whole or not at all; - or nothing: standard output"},
+                   store_option(),
+                   json_option()},
+       .examples = {"tunebench export @last --format json -o results.json",
+                    "tunebench export --format csv"}},
+      export_results};
+}
+
+}  // namespace tunebench::cli
