@@ -41,6 +41,10 @@ TEST_F(ArchitectureTest, TheLayerTableHasNoCycle) {
   EXPECT_THAT(check_table_order(layers()), IsEmpty());
 }
 
+TEST_F(ArchitectureTest, EachFolderHasItsRowAndEachRowItsFolder) {
+  EXPECT_THAT(check_rows(layers(), files()), IsEmpty());
+}
+
 TEST_F(ArchitectureTest, EachFileIncludesOnlyWhatItsRowSays) {
   EXPECT_THAT(check_layers(layers(), files()), IsEmpty());
 }
@@ -49,6 +53,10 @@ TEST_F(ArchitectureTest, OutsideLibrariesStayWhereTheyAreKept) {
   EXPECT_THAT(
       check_libraries(parse_libraries(read_file(root() / "docs" / "dependencies.md")), files()),
       IsEmpty());
+}
+
+TEST_F(ArchitectureTest, NoFileIsTooLong) {
+  EXPECT_THAT(check_lengths(files(), 500), IsEmpty());
 }
 
 }  // namespace

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tunebench/base/files.h"
+#include "tunebench/base/json.h"
+#include "tunebench/base/subprocess.h"
+
+namespace tunebench::integration {
+
+/// What one call of the program said.
+struct Said {
+  ExitStatus exit;
+  std::string out;
+  std::string err;
+};
+
+/// The program as a user has it, in a folder and with a store of its own.
+class Session {
+ public:
+  Session();
+
+  /// Runs the program to its end; a hang is a failure after `limit`.
+  Said run(const std::vector<std::string>& words,
+           std::chrono::seconds limit = std::chrono::seconds(120));
+
+  /// A call that still runs.
+  class Running {
+   public:
+    Running(Child child, std::filesystem::path out, std::filesystem::path err);
+    void signal(int number);
+    Said wait(std::chrono::seconds limit = std::chrono::seconds(120));
+
+   private:
+    Child child_;
+    std::filesystem::path out_;
+    std::filesystem::path err_;
+  };
+  Running start(const std::vector<std::string>& words);
+
+  /// All attempts in the store, as exported.
+  Json exported();
+  /// Waits until the store holds at least so many valid measurements. False when it takes too long.
+  bool wait_for_measurements(std::size_t count);
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+  [[nodiscard]] std::filesystem::path store() const { return folder() / "store" / "store.db"; }
+  /// Writes a file in the session's folder and returns its path.
+  std::string write(const std::string& name, const std::string& text) const;
+
+ private:
+  TemporaryFolder folder_;
+  int calls_ = 0;
+};
+
+/// Makes the folder of a small Llama with a byte-level tokenizer: what a user downloads.
+void make_model_folder(const std::filesystem::path& folder);
+
+}  // namespace tunebench::integration
