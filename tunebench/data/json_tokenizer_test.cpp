@@ -360,9 +360,7 @@ TEST(JsonTokenizer, RefusesAnExpressionItCannotKeep) {
             "t.json: pre_tokenizer 'Split' is refused: '\\b' is not supported in the expression "
             "'\\ba'");
   file.set("pre_tokenizer",
-           read_json(R"({"type":"Split","behavior":"Isolated","pattern":{"Regex":"a)"
-}
-})"));
+           read_json(R"json({"type":"Split","behavior":"Isolated","pattern":{"Regex":"a)"}})json"));
   EXPECT_THAT(refusal(ErrorCode::InvalidInput, file),
               HasSubstr("pre_tokenizer 'Split' is refused: the expression 'a)' is wrong"));
 }

@@ -11,11 +11,11 @@
 namespace tunebench::engine {
 namespace {
 
-bool has_shape(const View& view, std::int64_t rows, std::int64_t cols) {
+[[maybe_unused]] bool has_shape(const View& view, std::int64_t rows, std::int64_t cols) {
   return view.rows == rows && view.cols == cols && view.stride >= cols;
 }
 
-bool same_shape(const View& a, const View& b) {
+[[maybe_unused]] bool same_shape(const View& a, const View& b) {
   return has_shape(a, b.rows, b.cols);
 }
 
