@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {"news-tokens-16384plus-entries-4069", "did you mean"}},
         BadInput{"MissingDatasetFile", {{"--dataset", "none.jsonl"}}, {"none.jsonl"}},
         BadInput{"Gpu", {{"--gpus", "1"}}, {"number_gpus"}},
-        BadInput{"NotSupportedByNative", {{"--fast-moe", "2"}}, {"fast_moe", "native"}},
+        BadInput{"NotSupportedByNative", {{"--enable-roce", "true"}}, {"enable_roce", "native"}},
         BadInput{"UnknownExperiment",
                  {{"--experiment", "finetune_ful_benchmark-v1.0.0"}},
                  {"finetune_ful_benchmark-v1.0.0", "finetune_full_benchmark-v1.0.0"}},

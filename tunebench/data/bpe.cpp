@@ -82,8 +82,9 @@ Bpe::Bpe(Vocabulary vocabulary, const MergeList& merges, BpeOptions options)
     joined = first;
     joined +=
         std::string_view(second).substr(std::min(second.size(), options_.continuing_prefix.size()));
-    merges_.insert(require(vocabulary_, first, first, second, "part"),
-                   require(vocabulary_, second, first, second, "part"),
+    const std::int32_t left = require(vocabulary_, first, first, second, "part");
+    const std::int32_t right = require(vocabulary_, second, first, second, "part");
+    merges_.insert(left, right,
                    {.rank = rank++, .id = require(vocabulary_, joined, first, second, "result")});
   }
   for (std::size_t byte = 0; byte < fallback_.size(); ++byte) {

@@ -60,8 +60,13 @@ FileKind identify(const Database& database) {
     }
     return FileKind::Ours;
   }
-  if (application != 0 || schema != 0 ||
-      database.query_integer("SELECT count(*) FROM sqlite_master") != 0) {
+  const bool filled = application != 0 || schema != 0 ||
+                      database.query_integer("SELECT count(*) FROM sqlite_master") != 0;
+  if (filled && database.query_integer("PRAGMA application_id") == kApplication) {
+    // Another process made the store between our questions.
+    return identify(database);
+  }
+  if (filled) {
     throw Error(
         ErrorCode::Corrupt,
         fmt::format("{} is not a store of tunebench: it is a database of another program", name));
