@@ -13,6 +13,7 @@
 #include "tunebench/base/thread_pool.h"
 #include "tunebench/data/batch.h"
 #include "tunebench/data/dataset.h"
+#include "tunebench/data/model_tokenizer.h"
 #include "tunebench/data/tokenizer.h"
 #include "tunebench/engine/ops/ops.h"
 #include "tunebench/engine/train/fine_tuning.h"
@@ -42,6 +43,7 @@ struct Setup {
   std::unique_ptr<data::BatchSource> batches;
   std::unique_ptr<engine::FineTuning> tuning;
   std::int64_t steps = 0;
+  std::int64_t length = 0;  ///< what samples are cut to
 };
 
 double real_or(const experiment::Point& point, const std::string& name, double absent) {
@@ -69,11 +71,12 @@ std::int64_t memory_bound(const Job& job) {
 }
 
 /// Values that the reference system fixes for every experiment stand here as what they are there.
-engine::FineTuningOptions engine_options(const Job& job, std::int64_t steps) {
+engine::FineTuningOptions engine_options(const Job& job, const Setup& setup) {
+  const std::int64_t steps = setup.steps;
   const experiment::Point& point = job.point;
   engine::FineTuningOptions options;
   options.max_samples = device_batch_size(point);
-  options.max_length = point.integer("model_max_length");
+  options.max_length = setup.length;
   options.torch_dtype = point.text("torch_dtype");
   options.seed = seed_of(point);
   options.allow_recompute = point.boolean("gradient_checkpointing");
@@ -87,29 +90,15 @@ engine::FineTuningOptions engine_options(const Job& job, std::int64_t steps) {
   return options;
 }
 
-data::BatchOptions batch_options(const experiment::Point& point, const model::ModelSpec& spec) {
+data::BatchOptions batch_options(const experiment::Point& point, const Setup& setup) {
   data::BatchOptions options;
   options.batch_size = device_batch_size(point);
   options.accumulation = point.integer("gradient_accumulation_steps");
-  options.max_length = point.integer("model_max_length");
+  options.max_length = setup.length;
   options.response_template = text_or(point, "response_template", "");
-  // Padding is never read: labels there are ignored and attention is causal. Any id will do.
-  options.pad_token = static_cast<std::int32_t>(spec.pad_token.value_or(0));
+  // Padding stays the id 0 that every vocabulary has: nothing reads it, since labels there are
+  // ignored and attention is causal, and the pad_token_id of real files may be -1.
   return options;
-}
-
-std::unique_ptr<data::Tokenizer> make_tokenizer(const model::ModelSource& source) {
-  std::unique_ptr<data::Tokenizer> tokenizer =
-      source.folder.has_value() ? data::load_tokenizer(*source.folder / "tokenizer.json")
-                                : data::make_byte_tokenizer();
-  if (tokenizer->vocabulary() > source.spec.vocabulary) {
-    throw Error(ErrorCode::InvalidInput, "tokenizer '" + tokenizer->name() + "' has ids up to " +
-                                             std::to_string(tokenizer->vocabulary() - 1) +
-                                             " but model '" + source.spec.name + "' has only " +
-                                             std::to_string(source.spec.vocabulary) +
-                                             ": use the tokenizer.json that belongs to the model");
-  }
-  return tokenizer;
 }
 
 /// The least that the point would take, for the record of a point that did not fit.
@@ -125,14 +114,15 @@ Setup load(const Job& job, std::int64_t& needed_bytes) {
   const experiment::Point& point = job.point;
   Setup setup;
   setup.source = model::resolve_model(point.text("model_name"));
-  setup.tokenizer = make_tokenizer(setup.source);
+  setup.tokenizer = data::resolve_tokenizer(setup.source);
+  setup.length = data::effective_length(setup.source, point.integer("model_max_length"));
   setup.dataset = data::resolve_dataset(
       point.text("dataset_id"), text_or(point, "dataset_text_field", "output"), *setup.tokenizer);
   setup.batches = std::make_unique<data::BatchSource>(*setup.dataset, *setup.tokenizer,
-                                                      batch_options(point, setup.source.spec));
+                                                      batch_options(point, setup));
   setup.steps =
       job.planned_steps > 0 ? job.planned_steps : planned_steps(point, setup.dataset->size());
-  const engine::FineTuningOptions options = engine_options(job, setup.steps);
+  const engine::FineTuningOptions options = engine_options(job, setup);
   try {
     setup.tuning =
         std::make_unique<engine::FineTuning>(setup.source, options, engine::make_cpu_ops());
@@ -153,7 +143,7 @@ class Worker {
   void run(const Job& job) {
     enter_phase("load");
     Setup setup = load(job, needed_bytes_);
-    tell_hello(setup, job.point);
+    tell_hello(setup);
     enter_phase("train");
     const double stop_after = real_or(job.point, "stop_after_seconds", -1.0);
     const std::int64_t begin = now_ns();
@@ -188,11 +178,10 @@ class Worker {
     events_.write(PhaseEvent{.name = phase_, .t = now_ns()});
   }
 
-  void tell_hello(const Setup& setup, const experiment::Point& point) {
+  void tell_hello(const Setup& setup) {
     const engine::Ops& ops = setup.tuning->ops();
     const model::ModelSpec& spec = setup.source.spec;
-    const double flops =
-        model::training_flops_per_token(spec, point.integer("model_max_length")).forward_backward();
+    const double flops = model::training_flops_per_token(spec, setup.length).forward_backward();
     events_.write(HelloEvent{
         .trainer = "native",
         .version = build_info().version,
@@ -206,6 +195,7 @@ class Worker {
                   {"recompute", std::string(engine::recompute_name(setup.tuning->recompute()))},
                   {"parameters", std::to_string(model::parameter_count(spec))},
                   {"flops_per_token", shortest(flops)},
+                  {"length", std::to_string(setup.length)},
                   {"dataset", setup.dataset->name()},
                   {"tokenizer", setup.tokenizer->name()}}});
   }
