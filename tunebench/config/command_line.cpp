@@ -168,6 +168,29 @@ void check_arguments(const CommandSpec& command, const std::vector<std::string>&
   }
 }
 
+/// "models imprt": a command without arguments of its own is followed by a word, and others begin
+/// with its name.
+void check_second_word(std::span<const CommandSpec> commands, FoundCommand& found,
+                       std::span<const std::string> words, Diagnostics& problems) {
+  if (!found.command->arguments.empty() || words.size() <= found.words ||
+      words[found.words].starts_with('-')) {
+    return;
+  }
+  std::vector<std::string> seconds;
+  const std::string prefix = found.command->name + ' ';
+  for (const CommandSpec& command : commands) {
+    if (!command.hidden && command.name.starts_with(prefix)) {
+      seconds.push_back(command.name.substr(prefix.size()));
+    }
+  }
+  if (!seconds.empty()) {
+    const std::string& word = words[found.words];
+    problems.push_back({"", fmt::format("unknown command '{}{}'", prefix, printable(word)),
+                        did_you_mean(word, seconds)});
+    found.command = nullptr;
+  }
+}
+
 }  // namespace
 
 const GivenOption* CommandLine::find(std::string_view name) const {
@@ -203,6 +226,9 @@ FoundCommand find_command(std::span<const CommandSpec> commands, std::span<const
     const std::string word = words.empty() ? std::string() : words[0];
     problems.push_back(
         {"", fmt::format("unknown command '{}'", printable(word)), did_you_mean(word, candidates)});
+  }
+  if (found.command != nullptr) {
+    check_second_word(commands, found, words, problems);
   }
   return found;
 }

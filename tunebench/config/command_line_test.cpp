@@ -135,9 +135,18 @@ TEST(FindCommand, TakesTheLongestName) {
   const std::vector<std::string> two{"models", "import", "x"};
   EXPECT_EQ(find_command(commands, two, problems).command->name, "models import");
   EXPECT_EQ(find_command(commands, two, problems).words, 2U);
-  const std::vector<std::string> one{"models", "x"};
+  const std::vector<std::string> one{"models", "--json"};
   EXPECT_EQ(find_command(commands, one, problems).words, 1U);
   EXPECT_THAT(lines(problems), IsEmpty());
+}
+
+TEST(FindCommand, NamesTheNearestSecondWord) {
+  const std::vector<CommandSpec> commands{run_command(), {.name = "models"}, import_command()};
+  Diagnostics problems;
+  const std::vector<std::string> words{"models", "imprt", "x"};
+  EXPECT_EQ(find_command(commands, words, problems).command, nullptr);
+  EXPECT_THAT(lines(problems),
+              ElementsAre("unknown command 'models imprt' - did you mean 'import'?"));
 }
 
 TEST(FindCommand, NamesTheNearestCommand) {
