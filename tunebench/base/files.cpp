@@ -26,16 +26,16 @@ namespace {
 }
 
 /// An open file that is closed with the object.
-class Descriptor {
+class FileDescriptor {
  public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
+  explicit FileDescriptor(int number) : number_(number) {}
+  ~FileDescriptor() {
     if (number_ >= 0) {
       ::close(number_);
     }
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
 
   [[nodiscard]] int number() const { return number_; }
   /// Closes now, for the sake of the answer: a full disk may be told here only.
@@ -87,7 +87,7 @@ int write_all(int descriptor, std::string_view bytes) {
 /// Makes a rename in `folder` last through a power cut. Not every file system can; that is no
 /// reason to fail.
 void sync_folder(const std::filesystem::path& folder) {
-  const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (open.number() >= 0) {
     ::fsync(open.number());
   }
@@ -96,7 +96,7 @@ void sync_folder(const std::filesystem::path& folder) {
 /// 0 or the reason.
 int write_and_rename(const std::filesystem::path& temporary, const std::filesystem::path& path,
                      std::string_view bytes) {
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.number() < 0) {
     return errno;
   }
@@ -120,7 +120,7 @@ int write_and_rename(const std::filesystem::path& temporary, const std::filesyst
 
 std::string read_file(const std::filesystem::path& path) {
   const Opened opened = open_for_reading(path);
-  const Descriptor file(opened.descriptor);
+  const FileDescriptor file(opened.descriptor);
   // The size is a guess: files in /proc say 0, and a file may grow while it is read.
   std::string bytes(opened.size + 1, '\0');
   std::size_t used = 0;
@@ -161,7 +161,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   const Opened opened = open_for_reading(path);
-  const Descriptor file(opened.descriptor);
+  const FileDescriptor file(opened.descriptor);
   size_ = opened.size;
   if (size_ == 0) {
     return;

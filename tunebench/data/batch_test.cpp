@@ -58,7 +58,7 @@ MicroBatch only_batch(std::vector<std::string> texts, BatchOptions options) {
   return batches.at(0);
 }
 
-std::string refusal(std::vector<std::string> texts, const BatchOptions& options) {
+std::string batch_refusal(std::vector<std::string> texts, const BatchOptions& options) {
   return message_of(ErrorCode::InvalidInput, [&] {
     const TextDataset dataset(std::move(texts));
     const auto tokenizer = make_byte_tokenizer();
@@ -186,33 +186,33 @@ TEST(BatchSource, GivesAMicroBatchOfEmptySamplesOnePaddedPosition) {
 }
 
 TEST(BatchSource, RefusesASetWithoutTheTemplate) {
-  EXPECT_EQ(refusal({"abc", "def"}, {.response_template = "\n### Response:"}),
+  EXPECT_EQ(batch_refusal({"abc", "def"}, {.response_template = "\n### Response:"}),
             "texts: 0 of 2 samples contain the response template '\\x0A### Response:', so there is "
             "nothing to train");
 }
 
 TEST(BatchSource, RefusesASetWhoseAnswersAreAllCutAway) {
-  EXPECT_EQ(refusal({"abcdefgh A:x", "y"}, {.max_length = 4, .response_template = "A:"}),
+  EXPECT_EQ(batch_refusal({"abcdefgh A:x", "y"}, {.max_length = 4, .response_template = "A:"}),
             "texts: 1 of 2 samples contain the response template 'A:', but none has a token after "
             "it within model_max_length 4");
 }
 
 TEST(BatchSource, RefusesASetWithNothingToPredict) {
   EXPECT_EQ(
-      refusal({"", "a"}, {}),
+      batch_refusal({"", "a"}, {}),
       "texts: none of 2 samples has 2 tokens within model_max_length 512, so there is nothing "
       "to train");
 }
 
 TEST(BatchSource, RefusesADatasetWithoutRecords) {
-  EXPECT_EQ(refusal({}, {}), "texts: has no records");
+  EXPECT_EQ(batch_refusal({}, {}), "texts: has no records");
 }
 
 TEST(BatchSource, RefusesOptionsBelowOne) {
-  EXPECT_EQ(refusal({"abc"}, {.batch_size = 0}), "batch_size is 0, not 1 or more");
-  EXPECT_EQ(refusal({"abc"}, {.accumulation = -1}),
+  EXPECT_EQ(batch_refusal({"abc"}, {.batch_size = 0}), "batch_size is 0, not 1 or more");
+  EXPECT_EQ(batch_refusal({"abc"}, {.accumulation = -1}),
             "gradient_accumulation_steps is -1, not 1 or more");
-  EXPECT_EQ(refusal({"abc"}, {.max_length = 0}), "model_max_length is 0, not 1 or more");
+  EXPECT_EQ(batch_refusal({"abc"}, {.max_length = 0}), "model_max_length is 0, not 1 or more");
 }
 
 }  // namespace

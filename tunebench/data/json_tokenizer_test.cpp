@@ -27,7 +27,7 @@ using testing_support::message_of;
 using testing_support::read_json;
 using testing_support::vocab;
 
-std::string refusal(ErrorCode code, const Json& file) {
+std::string tokenizer_refusal(ErrorCode code, const Json& file) {
   return message_of(code, [&] { static_cast<void>(parse_tokenizer(file, "t.json")); });
 }
 
@@ -68,11 +68,11 @@ TEST(JsonTokenizer, MergesPairsThatHoldSpaces) {
 }
 
 TEST(JsonTokenizer, RefusesAMergeOfWhatIsNotInTheVocabulary) {
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, document(bpe(vocab({"a", "b"}), {"a c"}))),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, document(bpe(vocab({"a", "b"}), {"a c"}))),
             "t.json: model has the merge 'a' + 'c', whose part 'c' is not in the vocabulary");
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, document(bpe(vocab({"a", "b"}), {"a b"}))),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, document(bpe(vocab({"a", "b"}), {"a b"}))),
             "t.json: model has the merge 'a' + 'b', whose result 'ab' is not in the vocabulary");
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, document(bpe(vocab({"a", "b"}), {"ab"}))),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, document(bpe(vocab({"a", "b"}), {"ab"}))),
             "t.json: model has merge 1 'ab', which is not two parts with one space between");
 }
 
@@ -240,10 +240,10 @@ TEST(JsonTokenizer, TakesTheLongestAddedToken) {
 TEST(JsonTokenizer, RefusesAddedTokensThatContradictTheVocabulary) {
   Json file = document(bpe(vocab({"a", "b"}), {}));
   file.set("added_tokens", Json::array({added(7, "b")}));
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, file),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, file),
             "t.json: added_tokens gives 'b' the id 7, but the vocabulary gives it 1");
   file.set("added_tokens", Json::array({added(-1, "c")}));
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, file),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, file),
             "t.json: added_tokens gives 'c' the id -1, which is out of range");
 }
 
@@ -286,7 +286,7 @@ TEST(JsonTokenizer, RefusesATemplateWithoutItsToken) {
   file.set("post_processor", read_json(R"({"type":"TemplateProcessing","pair":[],
       "single":[{"SpecialToken":{"id":"<x>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}],
       "special_tokens":{}})"));
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, file),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, file),
             "t.json: post_processor 'TemplateProcessing' uses the special token '<x>', which it "
             "does not define");
 }
@@ -321,34 +321,35 @@ TEST(JsonTokenizer, RefusesTextThatIsNotUtf8) {
 
 TEST(JsonTokenizer, RefusesPartsItDoesNotKnowByName) {
   const Json file = document(bpe(vocab({"a"}), {}));
-  EXPECT_EQ(refusal(ErrorCode::Unsupported,
-                    with(file, "normalizer", read_json(R"({"type":"Precompiled"})"))),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::Unsupported,
+                              with(file, "normalizer", read_json(R"({"type":"Precompiled"})"))),
             "t.json: normalizer 'Precompiled' is not supported");
-  EXPECT_EQ(
-      refusal(ErrorCode::Unsupported, with(file, "pre_tokenizer", read_json(R"({"type":"Sequence",
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::Unsupported,
+                              with(file, "pre_tokenizer", read_json(R"({"type":"Sequence",
                          "pretokenizers":[{"type":"UnicodeScripts"}]})"))),
-      "t.json: pre_tokenizer 'UnicodeScripts' is not supported");
-  EXPECT_EQ(refusal(ErrorCode::Unsupported,
-                    with(file, "post_processor", read_json(R"({"type":"Other"})"))),
+            "t.json: pre_tokenizer 'UnicodeScripts' is not supported");
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::Unsupported,
+                              with(file, "post_processor", read_json(R"({"type":"Other"})"))),
             "t.json: post_processor 'Other' is not supported");
-  EXPECT_EQ(refusal(ErrorCode::Unsupported, with(file, "filter", Json(1))),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::Unsupported, with(file, "filter", Json(1))),
             "t.json: has 'filter', which is not understood");
 }
 
 TEST(JsonTokenizer, RefusesKeysItDoesNotKnowByName) {
   Json file = document(bpe(vocab({"a"}), {}));
   file.set("normalizer", read_json(R"({"type":"NFC","version":9})"));
-  EXPECT_EQ(refusal(ErrorCode::Unsupported, file),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::Unsupported, file),
             "t.json: normalizer 'NFC' has 'version', which is not understood");
 }
 
 TEST(JsonTokenizer, RefusesOtherModelsAndRandomMerges) {
-  EXPECT_EQ(refusal(ErrorCode::Unsupported,
-                    document(read_json(R"({"type":"Unigram","vocab":[["a",0.0]],"unk_id":0})"))),
+  EXPECT_EQ(tokenizer_refusal(
+                ErrorCode::Unsupported,
+                document(read_json(R"({"type":"Unigram","vocab":[["a",0.0]],"unk_id":0})"))),
             "t.json: model is of type 'Unigram'; only BPE is supported");
   Json model = bpe(vocab({"a"}), {});
   model.set("dropout", 0.1);
-  EXPECT_EQ(refusal(ErrorCode::Unsupported, document(model)),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::Unsupported, document(model)),
             "t.json: model has a dropout, so its ids would be random");
 }
 
@@ -356,26 +357,26 @@ TEST(JsonTokenizer, RefusesAnExpressionItCannotKeep) {
   Json file = document(bpe(vocab({"a"}), {}));
   file.set("pre_tokenizer",
            read_json(R"({"type":"Split","behavior":"Isolated","pattern":{"Regex":"\\ba"}})"));
-  EXPECT_EQ(refusal(ErrorCode::Unsupported, file),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::Unsupported, file),
             "t.json: pre_tokenizer 'Split' is refused: '\\b' is not supported in the expression "
             "'\\ba'");
   file.set("pre_tokenizer",
            read_json(R"json({"type":"Split","behavior":"Isolated","pattern":{"Regex":"a)"}})json"));
-  EXPECT_THAT(refusal(ErrorCode::InvalidInput, file),
+  EXPECT_THAT(tokenizer_refusal(ErrorCode::InvalidInput, file),
               HasSubstr("pre_tokenizer 'Split' is refused: the expression 'a)' is wrong"));
 }
 
 TEST(JsonTokenizer, RefusesValuesOfTheWrongKind) {
   Json model = bpe(vocab({"a"}), {});
   model.set("fuse_unk", "yes");
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, document(model)),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, document(model)),
             "t.json: model has a string as 'fuse_unk', not true or false");
   model = bpe(vocab({"a"}), {});
   model.set("unk_token", "<unk>");
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, document(model)),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, document(model)),
             "t.json: model has the unk_token '<unk>', which is not in its vocabulary");
   model = bpe(read_json(R"({"a":-2})"), {});
-  EXPECT_EQ(refusal(ErrorCode::InvalidInput, document(model)),
+  EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, document(model)),
             "t.json: model gives 'a' an id that is not a number from 0 to 2147483647");
 }
 

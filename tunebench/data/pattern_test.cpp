@@ -27,7 +27,7 @@ std::vector<std::string> matches(std::string_view expression, std::string_view t
   return found;
 }
 
-std::string refusal(std::string_view expression) {
+std::string pattern_refusal(std::string_view expression) {
   return message_of(ErrorCode::Unsupported,
                     [&] { static_cast<void>(pcre2_expression(expression)); });
 }
@@ -71,12 +71,15 @@ TEST(Pattern, MatchesLongTexts) {
 }
 
 TEST(Pattern, RefusesWhatMeansSomethingElseHere) {
-  EXPECT_EQ(refusal(R"(a\h)"), R"('\h' is not supported in the expression 'a\h')");
-  EXPECT_EQ(refusal("[a&&b]"), "'&& inside []' is not supported in the expression '[a&&b]'");
-  EXPECT_EQ(refusal("[a[bc]]"), "'[ inside []' is not supported in the expression '[a[bc]]'");
-  EXPECT_EQ(refusal("a{1,3}+"), "'{1,3}+' is not supported in the expression 'a{1,3}+'");
-  EXPECT_EQ(refusal("(?m)a"), "'(?m' is not supported in the expression '(?m)a'");
-  EXPECT_EQ(refusal(R"(\xE9)"), R"('\x without {}' is not supported in the expression '\xE9')");
+  EXPECT_EQ(pattern_refusal(R"(a\h)"), R"('\h' is not supported in the expression 'a\h')");
+  EXPECT_EQ(pattern_refusal("[a&&b]"),
+            "'&& inside []' is not supported in the expression '[a&&b]'");
+  EXPECT_EQ(pattern_refusal("[a[bc]]"),
+            "'[ inside []' is not supported in the expression '[a[bc]]'");
+  EXPECT_EQ(pattern_refusal("a{1,3}+"), "'{1,3}+' is not supported in the expression 'a{1,3}+'");
+  EXPECT_EQ(pattern_refusal("(?m)a"), "'(?m' is not supported in the expression '(?m)a'");
+  EXPECT_EQ(pattern_refusal(R"(\xE9)"),
+            R"('\x without {}' is not supported in the expression '\xE9')");
 }
 
 TEST(Pattern, RefusesAnExpressionThatIsWrong) {

@@ -9,14 +9,14 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-struct Parsed {
+struct ParsedList {
   std::vector<Json> values;
   std::vector<std::string> lines;
 };
 
-Parsed parse(std::string_view name, std::string_view text) {
+ParsedList parse_list(std::string_view name, std::string_view text) {
   Diagnostics problems;
-  Parsed parsed;
+  ParsedList parsed;
   parsed.values = parse_values(*find_property(name), text, "", problems);
   for (const Diagnostic& problem : problems) {
     parsed.lines.push_back(problem.line());
@@ -25,7 +25,7 @@ Parsed parse(std::string_view name, std::string_view text) {
 }
 
 std::vector<Json> good(std::string_view name, std::string_view text) {
-  Parsed parsed = parse(name, text);
+  ParsedList parsed = parse_list(name, text);
   EXPECT_THAT(parsed.lines, IsEmpty()) << text;
   return parsed.values;
 }
@@ -51,7 +51,7 @@ TEST(ParseValuesTest, ReadsRangesWithBothEnds) {
 
 TEST(ParseValuesTest, RangesOfRealsNeedAStepAndGiveRoundNumbers) {
   EXPECT_THAT(good("warmup_ratio", "0..0.4:0.1"), ElementsAre(0.0, 0.1, 0.2, 0.3, 0.4));
-  EXPECT_THAT(parse("warmup_ratio", "0..1").lines,
+  EXPECT_THAT(parse_list("warmup_ratio", "0..1").lines,
               ElementsAre("warmup_ratio: '0..1' needs a step - write 0..1:STEP"));
   EXPECT_THAT(good("num_train_epochs", "1..3"), ElementsAre(1.0, 2.0, 3.0));
 }
@@ -80,50 +80,50 @@ TEST(ParseValuesTest, ListPropertiesTakeOneListOrAListOfLists) {
 }
 
 TEST(ParseValuesTest, ReportsAllMistakesOfAList) {
-  EXPECT_THAT(parse("batch_size", "0,4,x,9999").lines,
+  EXPECT_THAT(parse_list("batch_size", "0,4,x,9999").lines,
               ElementsAre("batch_size is 0 but must be 1 … 4096 - nearest: 1",
                           "batch_size is 'x' but must be a whole number, 1 … 4096",
                           "batch_size is 9999 but must be 1 … 4096 - nearest: 4096"));
 }
 
 TEST(ParseValuesTest, RefusesAThousandsSeparatorAsALeadingZero) {
-  EXPECT_THAT(parse("model_max_length", "1,024").lines,
+  EXPECT_THAT(parse_list("model_max_length", "1,024").lines,
               ElementsAre("model_max_length is '024' but must be a whole number, 1 … 131072"));
 }
 
 TEST(ParseValuesTest, RefusesEmptyPlaces) {
-  EXPECT_THAT(parse("batch_size", "4,,8").lines,
+  EXPECT_THAT(parse_list("batch_size", "4,,8").lines,
               ElementsAre("batch_size is '4,,8', which has an empty place between commas"));
-  EXPECT_THAT(parse("batch_size", "").lines,
+  EXPECT_THAT(parse_list("batch_size", "").lines,
               ElementsAre("batch_size is '' but must be a whole number, 1 … 4096"));
-  EXPECT_THAT(parse("batch_size", "[]").lines, ElementsAre("batch_size has no value"));
+  EXPECT_THAT(parse_list("batch_size", "[]").lines, ElementsAre("batch_size has no value"));
 }
 
 TEST(ParseValuesTest, RefusesBrokenRanges) {
-  EXPECT_THAT(parse("batch_size", "8..1").lines,
+  EXPECT_THAT(parse_list("batch_size", "8..1").lines,
               ElementsAre("batch_size: '8..1' runs backwards - write 1..8"));
-  EXPECT_THAT(parse("batch_size", "1..").lines,
+  EXPECT_THAT(parse_list("batch_size", "1..").lines,
               ElementsAre("batch_size: '1..' is not a range - write 1..8 or 512..2048:512"));
-  EXPECT_THAT(parse("batch_size", "1..8:0").lines,
+  EXPECT_THAT(parse_list("batch_size", "1..8:0").lines,
               ElementsAre("batch_size: the step of '1..8:0' must be a number above 0"));
-  EXPECT_THAT(parse("batch_size", "1..8:x").lines,
+  EXPECT_THAT(parse_list("batch_size", "1..8:x").lines,
               ElementsAre("batch_size: the step of '1..8:x' must be a number above 0"));
 }
 
 TEST(ParseValuesTest, RangeOutOfTheDomainIsOneMistakeAnEnd) {
-  EXPECT_THAT(parse("batch_size", "0..5000").lines,
+  EXPECT_THAT(parse_list("batch_size", "0..5000").lines,
               ElementsAre("batch_size is 0 but must be 1 … 4096 - nearest: 1",
                           "batch_size is 5000 but must be 1 … 4096 - nearest: 4096"));
 }
 
 TEST(ParseValuesTest, RefusesAbsurdRanges) {
-  EXPECT_THAT(parse("seed", "0..1e12").lines,
+  EXPECT_THAT(parse_list("seed", "0..1e12").lines,
               ElementsAre("seed: '0..1e12' is 1000000000001 values, more than 1000000"));
 }
 
 TEST(ParseValuesTest, RefusesAStepThatLeavesTheGrid) {
   EXPECT_THAT(
-      parse("batch_size", "1..3:0.5").lines,
+      parse_list("batch_size", "1..3:0.5").lines,
       ElementsAre("batch_size is 1.5 but must be a whole number, 1 … 4096 - nearest: 1, 2"));
 }
 

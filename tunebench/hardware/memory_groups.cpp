@@ -23,7 +23,7 @@ constexpr GroupFiles kSecond{"memory.max", "memory.current", "inactive_file"};
 constexpr GroupFiles kFirst{"memory.limit_in_bytes", "memory.usage_in_bytes",
                             "total_inactive_file"};
 
-std::int64_t number_in(const std::filesystem::path& file) {
+std::int64_t whole_number_in(const std::filesystem::path& file) {
   return parse_int(trim(text_of(file))).value_or(0);
 }
 
@@ -39,7 +39,8 @@ void look_at(MemoryGroups& groups, const std::filesystem::path& folder, const Gr
   const std::optional<std::string> cache =
       value_of(text_of(folder / "memory.stat"), files.cache, ' ');
   const std::int64_t dropped = cache ? parse_int(*cache).value_or(0) : 0;
-  const std::int64_t used = std::max<std::int64_t>(0, number_in(folder / files.usage) - dropped);
+  const std::int64_t used =
+      std::max<std::int64_t>(0, whole_number_in(folder / files.usage) - dropped);
   lower(groups.limit_bytes, *limit);
   lower(groups.free_bytes, std::max<std::int64_t>(0, *limit - used));
 }

@@ -26,7 +26,7 @@ struct TypeInfo {
   std::string_view name;
   std::int64_t bytes;
 };
-constexpr std::array<TypeInfo, 10> kTypes = {{
+constexpr std::array<TypeInfo, 10> kStoredTypes = {{
     {StoredType::F64, "F64", 8},
     {StoredType::F32, "F32", 4},
     {StoredType::F16, "F16", 2},
@@ -40,7 +40,7 @@ constexpr std::array<TypeInfo, 10> kTypes = {{
 }};
 
 const TypeInfo& info(StoredType type) {
-  return *std::find_if(kTypes.begin(), kTypes.end(),
+  return *std::find_if(kStoredTypes.begin(), kStoredTypes.end(),
                        [&](const TypeInfo& entry) { return entry.type == type; });
 }
 
@@ -201,9 +201,9 @@ HeaderEntry checked_entry(RawEntry& raw, std::string_view label) {
   if (!raw.dtype || !raw.shape || !raw.offsets || raw.offsets->size() != 2) {
     corrupt(label, where + ": dtype, shape and two data_offsets are due");
   }
-  const auto known = std::find_if(kTypes.begin(), kTypes.end(),
+  const auto known = std::find_if(kStoredTypes.begin(), kStoredTypes.end(),
                                   [&](const TypeInfo& entry) { return entry.name == *raw.dtype; });
-  if (known == kTypes.end()) {
+  if (known == kStoredTypes.end()) {
     corrupt(label, fmt::format("{}: unknown dtype {}", where, printable(*raw.dtype)));
   }
   const std::optional<std::uint64_t> needed = bytes_needed(*raw.shape, known->bytes);

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-record::Record sample() {
+record::Record sample_record() {
   record::Record record;
   record.id = "1";
   record.run = "brisk-otter";
@@ -31,7 +31,7 @@ record::Record sample() {
 }
 
 record::Record failed() {
-  record::Record record = sample();
+  record::Record record = sample_record();
   record.id = "2";
   record.status = record::Outcome::OomHost;
   record.reason = "needs 9 GiB,\nhas 8";
@@ -40,7 +40,7 @@ record::Record failed() {
 }
 
 TEST(Export, JsonParsesAndHoldsOneObjectPerAttempt) {
-  const std::vector<record::Record> records{sample(), failed()};
+  const std::vector<record::Record> records{sample_record(), failed()};
   const Json rows = Json::parse(export_records(records, Format::Json), "export");
   ASSERT_EQ(rows.as_array().size(), 2U);
   const Json& first = rows.as_array()[0];
@@ -53,7 +53,7 @@ TEST(Export, JsonParsesAndHoldsOneObjectPerAttempt) {
 }
 
 TEST(Export, JsonlIsOneObjectALine) {
-  const std::vector<record::Record> records{sample(), failed()};
+  const std::vector<record::Record> records{sample_record(), failed()};
   const std::vector<std::string> lines = split(export_records(records, Format::Jsonl), '\n');
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_TRUE(Json::parse(lines[0], "line").is_object());
@@ -62,7 +62,7 @@ TEST(Export, JsonlIsOneObjectALine) {
 }
 
 TEST(Export, CsvQuotesCommasQuotesAndLineBreaks) {
-  const std::vector<record::Record> records{sample(), failed()};
+  const std::vector<record::Record> records{sample_record(), failed()};
   const std::string text = export_records(records, Format::Csv);
   EXPECT_THAT(text, HasSubstr("\"tiny, \"\"small\"\"\""));
   EXPECT_THAT(text, HasSubstr("\"needs 9 GiB,\nhas 8\""));
@@ -71,14 +71,14 @@ TEST(Export, CsvQuotesCommasQuotesAndLineBreaks) {
 }
 
 TEST(Export, CsvHasTheSameHeaderWithAndWithoutRows) {
-  const std::vector<record::Record> records{sample()};
+  const std::vector<record::Record> records{sample_record()};
   const std::string full = export_records(records, Format::Csv);
   EXPECT_EQ(export_records({}, Format::Csv), full.substr(0, full.find("\r\n") + 2));
   EXPECT_THAT(full, HasSubstr("tokens_per_s"));
 }
 
 TEST(Export, MarkdownLeavesOutWhatSaysNothing) {
-  const std::vector<record::Record> records{sample(), failed()};
+  const std::vector<record::Record> records{sample_record(), failed()};
   const std::string text = export_records(records, Format::Markdown);
   EXPECT_THAT(text, HasSubstr("| batch_size |"));
   EXPECT_THAT(text, HasSubstr("oom_host"));

@@ -7,7 +7,7 @@
 namespace tunebench::report {
 namespace {
 
-LiveState sample() {
+LiveState sample_state() {
   return {.number = 7,
           .total = 12,
           .point = "length=1024 batch=4",
@@ -21,7 +21,7 @@ LiveState sample() {
 }
 
 TEST(LiveLine, ShowsPlacePhaseStepsRateAndTimeLeft) {
-  EXPECT_EQ(live_line(sample(), 200),
+  EXPECT_EQ(live_line(sample_state(), 200),
             "[#########.......] 7/12  length=1024 batch=4 r2  timed 14/20 steps  61.9k tok/s  "
             "1 min 40 s left");
 }
@@ -32,7 +32,7 @@ TEST(LiveLine, LeavesOutWhatIsNotKnown) {
 }
 
 TEST(LiveLine, FitsTheWidth) {
-  LiveState state = sample();
+  LiveState state = sample_state();
   state.point = "model_name=modèle";
   EXPECT_EQ(display_width(live_line(state, 40)), 40U);
 }

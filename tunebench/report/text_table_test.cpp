@@ -5,7 +5,7 @@
 namespace tunebench::report {
 namespace {
 
-TextTable sample() {
+TextTable sample_table() {
   TextTable table;
   table.add_column("name");
   table.add_column("n", TextTable::Align::Right);
@@ -16,14 +16,14 @@ TextTable sample() {
 }
 
 TEST(TextTable, LinesUpByCodePointsWithoutTrailingBlanks) {
-  EXPECT_EQ(sample().text(),
+  EXPECT_EQ(sample_table().text(),
             "name        n  status\n"
             "modèle  1,234  ok\n"
             "a           5\n");
 }
 
 TEST(TextTable, WritesMarkdownAndEscapesPipes) {
-  TextTable table = sample();
+  TextTable table = sample_table();
   table.add_row({"a|b", "1", "x"});
   EXPECT_EQ(table.markdown(),
             "| name | n | status |\n"

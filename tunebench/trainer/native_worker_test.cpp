@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::chrono::seconds kLong{120};
+constexpr std::chrono::seconds kWorkerLimit{120};
 
 /// All that a worker told.
 struct Told {
@@ -82,11 +82,11 @@ class NativeWorkerTest : public testing::Test {
   Told run() { return read_to_end(*start()); }
   static Told read_to_end(Running& running) {
     Told told;
-    while (const std::optional<Event> event = running.next_event(kLong)) {
+    while (const std::optional<Event> event = running.next_event(kWorkerLimit)) {
       told.add(*event);
     }
     EXPECT_TRUE(running.stream_ended());
-    told.exit = running.wait(kLong);
+    told.exit = running.wait(kWorkerLimit);
     return told;
   }
   void expect_error(std::string_view kind, std::string_view part) {
@@ -214,7 +214,7 @@ TEST_F(NativeWorkerTest, EndsAfterTheRunningStepWhenAskedTo) {
   const std::unique_ptr<Running> running = start();
   bool stepped = false;
   while (!stepped) {
-    const std::optional<Event> event = running->next_event(kLong);
+    const std::optional<Event> event = running->next_event(kWorkerLimit);
     ASSERT_TRUE(event.has_value());
     stepped = std::holds_alternative<StepEvent>(*event);
   }

@@ -111,7 +111,13 @@ HWY_INLINE HWY_ATTR V exp_lanes(D d, V x) {
   p = hn::MulAdd(p, r, hn::Set(d, 0.49999994F));
   p = hn::MulAdd(p, hn::Mul(r, r), r);
   p = hn::Add(p, hn::Set(d, 1.0F));
-  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
+// NaN to int is undefined in plain C++; elsewhere an instruction says what it is.
+#if HWY_TARGET == HWY_SCALAR
+  const V whole = hn::IfThenElse(hn::IsNaN(n), hn::Zero(d), n);
+#else
+  const V whole = n;
+#endif
+  const auto exponent = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, whole), hn::Set(di, 127)));
   return hn::IfThenZeroElse(vanishes, hn::Mul(p, hn::BitCast(d, exponent)));
 }
 

@@ -52,7 +52,7 @@ class Filled {
   std::vector<View> views_;
 };
 
-bool same_bits(View a, View b) {
+bool equal_bits(View a, View b) {
   return std::memcmp(a.data, b.data, static_cast<std::size_t>(a.elements()) * sizeof(float)) == 0;
 }
 
@@ -76,10 +76,10 @@ void compare(const OpCase& op_case, Ops& ops, const std::vector<View>& expected,
   for (std::size_t i = 0; i < op_case.arguments.size(); ++i) {
     SCOPED_TRACE("argument " + std::to_string(i));
     const Argument& argument = op_case.arguments[i];
-    EXPECT_TRUE(same_bits(first.whole(i), second.whole(i))) << "not repeatable";
+    EXPECT_TRUE(equal_bits(first.whole(i), second.whole(i))) << "not repeatable";
     expect_padding_untouched(first.whole(i), argument);
     if (argument.role == Role::In) {
-      EXPECT_TRUE(same_bits(first.whole(i), fresh.whole(i))) << "an input was written";
+      EXPECT_TRUE(equal_bits(first.whole(i), fresh.whole(i))) << "an input was written";
     } else {
       EXPECT_LT(relative_difference(first.views()[i], expected[i]), tolerance);
     }
