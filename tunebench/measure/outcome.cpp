@@ -83,7 +83,13 @@ Verdict judge_signal(const RunEnd& run, const Tally& tally) {
 Verdict judge_bad_exit(const RunEnd& run, const Tally& tally) {
   const std::optional<FoundFailure> known = find_known_failure(run.log_end);
   if (known.has_value()) {
-    return {known->outcome, fmt::format("{} {}", known->line, where(run, tally))};
+    // A launcher ends with a code of its own when one of its processes is killed.
+    const bool memory = known->outcome == Outcome::Killed && run.memory_killer;
+    return {memory ? Outcome::OomHost : known->outcome,
+            fmt::format(
+                "{}{} {}",
+                memory ? "the system's memory killer struck (memory limit of the cgroup): " : "",
+                known->line, where(run, tally))};
   }
   if (run.exit.signal != 0) {
     return judge_signal(run, tally);

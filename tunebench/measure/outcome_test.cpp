@@ -116,6 +116,17 @@ TEST(OutcomeTest, TellsTheMemoryKillerWhenTheSystemCountedIt) {
   EXPECT_EQ(judge(run, steps(3)).outcome, Outcome::Crashed);
 }
 
+TEST(OutcomeTest, TellsTheMemoryKillerBehindALauncher) {
+  RunEnd run;
+  run.exit.code = 1;
+  run.log_end = "failed (exitcode: -9) local_rank: 1 (pid: 4712) of binary: python3\n";
+  EXPECT_EQ(judge(run, steps(3)).outcome, Outcome::Killed);
+  run.memory_killer = true;
+  EXPECT_EQ(judge(run, steps(3)).outcome, Outcome::OomHost);
+  run.log_end = "ValueError: bad value\n";
+  EXPECT_EQ(judge(run, steps(3)).outcome, Outcome::Crashed);
+}
+
 TEST(OutcomeTest, TakesAShellsCodeForTheSignalThatItStandsFor) {
   EXPECT_EQ(unwrap_shell_code({.code = 137}).signal, SIGKILL);
   EXPECT_EQ(unwrap_shell_code({.code = 137}).code, 0);
