@@ -138,6 +138,7 @@ TEST(ModelConfigTest, RefusesHeadsThatDoNotDivide) {
   EXPECT_EQ(parse(m0_config().set("hidden_size", 18).set("head_dim", 4)).head_width, 4);
 }
 
+// CFG-05
 TEST(ModelConfigTest, AcceptsANumberOrAListOfEndTokens) {
   EXPECT_THAT(with("eos_token_id", Json::array({2, 1})).eos_tokens, ElementsAre(2, 1));
   EXPECT_THAT(with("eos_token_id", nullptr).eos_tokens, IsEmpty());
@@ -169,6 +170,7 @@ TEST(ModelConfigTest, ReadsTheNewerRopeBlock) {
   EXPECT_EQ(parse(config).rope_scaling.type, RopeScaling::Type::None);
 }
 
+// CFG-01
 TEST(ModelConfigTest, RefusesARopeTypeItDoesNotKnow) {
   EXPECT_EQ(refusal("rope_scaling", R"({"rope_type": "nonsense"})"),
             "config.json: rope_scaling: rope_type is \"nonsense\", this program knows default, "
