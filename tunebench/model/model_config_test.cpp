@@ -211,7 +211,7 @@ TEST(ModelConfigTest, RefusesWhatChangesTheArithmetic) {
     EXPECT_THAT(refusal(key, "0.5"), HasSubstr(std::string("config.json: ") + key + " is 0.5"));
   }
   EXPECT_THAT(refusal("quantization_config", R"({"quant_method": "gptq"})"),
-              HasSubstr("quantization_config is {\"quant_method\":\"gptq\"}"));
+              HasSubstr("quantization_config: weights quantized by gptq"));
   EXPECT_THAT(refusal("layer_types", R"(["full_attention", "sliding_attention"])"),
               HasSubstr("layer_types"));
   EXPECT_THAT(refusal("torch_dtype", "\"float8_e4m3fn\""), HasSubstr("torch_dtype is"));
