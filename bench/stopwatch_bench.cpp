@@ -72,7 +72,7 @@ struct Options {
   std::string program;
   std::string model = "tiny";
   std::int64_t length = 256;
-  double stop_after_s = 10;
+  std::int64_t stop_after_s = 10;
 };
 
 experiment::Point make_point(const Options& options) {

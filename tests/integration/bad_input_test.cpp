@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
                     tokenizer.set("model", model);
                     write_file_atomically(folder / "tokenizer.json", tokenizer.dump());
                   },
-                  {"tokenizer.json", "99999", "does not belong to this model"}},
+                  {"tokenizer.json", "99999", "does not match the model"}},
         BadFolder{"NoConfig",
                   [](const auto& folder) { std::filesystem::remove(folder / "config.json"); },
                   {"config.json"}},

@@ -50,13 +50,17 @@ void* address(const std::byte* data) {
   return const_cast<std::byte*>(data);  // NOLINT(cppcoreguidelines-pro-type-const-cast): see above
 }
 
+/// Texts and tables of names; weights and datasets are mapped.
+constexpr std::size_t kLargestReadWhole = std::size_t{1} << 30U;
+
 struct Opened {
   int descriptor;
   std::size_t size;
 };
 
 Opened open_for_reading(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, opening a pipe waits for a writer.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     throw_refused("read", path, errno);
   }
@@ -66,7 +70,21 @@ Opened open_for_reading(const std::filesystem::path& path) {
     ::close(descriptor);
     throw_refused("read", path, reason);
   }
+  if (!S_ISREG(about.st_mode)) {
+    ::close(descriptor);
+    throw Error(ErrorCode::Io,
+                fmt::format("cannot read {}: a device or pipe, not a file", display_path(path)));
+  }
   return {descriptor, static_cast<std::size_t>(about.st_size)};
+}
+
+void check_size(const std::filesystem::path& path, std::size_t bytes) {
+  if (bytes > kLargestReadWhole) {
+    throw Error(ErrorCode::Io,
+                fmt::format("cannot read {}: it has {}, more than the {} of a file of its kind",
+                            display_path(path), format_bytes(static_cast<std::int64_t>(bytes)),
+                            format_bytes(kLargestReadWhole)));
+  }
 }
 
 /// 0 or the reason.
@@ -118,14 +136,21 @@ int write_and_rename(const std::filesystem::path& temporary, const std::filesyst
 
 }  // namespace
 
+bool is_there(const std::filesystem::path& path) {
+  struct stat about {};
+  return ::lstat(path.c_str(), &about) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
 std::string read_file(const std::filesystem::path& path) {
   const Opened opened = open_for_reading(path);
   const FileDescriptor file(opened.descriptor);
+  check_size(path, opened.size);
   // The size is a guess: files in /proc say 0, and a file may grow while it is read.
   std::string bytes(opened.size + 1, '\0');
   std::size_t used = 0;
   while (true) {
     if (used == bytes.size()) {
+      check_size(path, used);
       bytes.resize(bytes.size() * 2 + 4096);
     }
     const ssize_t got = ::read(file.number(), bytes.data() + used, bytes.size() - used);

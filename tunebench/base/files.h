@@ -10,8 +10,13 @@
 namespace tunebench {
 
 /// Errors of all functions here: Io, or NotFound for a missing file, with the path and the
-/// operating system's reason.
+/// operating system's reason. Devices and pipes are not read.
 
+/// Whether `path` names anything, be it a link that leads nowhere: what is wrong with it shows on
+/// reading. Never throws.
+bool is_there(const std::filesystem::path& path);
+
+/// The whole file. Errors: also Io above 1 GiB.
 std::string read_file(const std::filesystem::path& path);
 
 /// Writes to a temporary name beside `path`, syncs, then renames: readers see the old file or the

@@ -135,7 +135,7 @@ class Builder {
     const std::size_t first_end = key_ends_.size() - members.size();
     const auto refuse = [&](std::size_t i) {
       fail(start_of_string(key_ends_[first_end + i]),
-           fmt::format("key '{}' appears twice in one object", printable(members[i].first)));
+           fmt::format("key '{}' appears twice in one object", excerpt(members[i].first)));
     };
     constexpr std::size_t kFew = 8;
     if (members.size() <= kFew) {

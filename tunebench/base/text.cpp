@@ -225,4 +225,15 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string excerpt(std::string_view text, std::size_t most) {
+  std::size_t bytes = 0;
+  for (std::size_t taken = 0; bytes < text.size(); ++taken) {
+    if (taken == most) {
+      return printable(text.substr(0, bytes)) + "...";
+    }
+    bytes += std::max<std::size_t>(1, utf8_sequence_length(text.substr(bytes)));
+  }
+  return printable(text);
+}
+
 }  // namespace tunebench

@@ -36,5 +36,8 @@ std::string format_duration(double seconds);
 std::size_t display_width(std::string_view text);
 /// Text for one line of output: control characters, line breaks and invalid bytes shown as \xNN.
 std::string printable(std::string_view text);
+/// The same of text that a file gave and that may be of any length: above `most` characters, its
+/// beginning and "...".
+std::string excerpt(std::string_view text, std::size_t most = 80);
 
 }  // namespace tunebench

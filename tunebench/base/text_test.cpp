@@ -113,5 +113,16 @@ TEST(TextTest, PrintableStaysOnItsLineAndLeavesColoursAlone) {
   EXPECT_EQ(printable("\xC3\xA4\xFF"), "\xC3\xA4\\xFF");
 }
 
+TEST(TextTest, AnExcerptEndsBetweenCharacters) {
+  EXPECT_EQ(excerpt("short"), "short");
+  EXPECT_EQ(excerpt("ééé", 3), "ééé");
+  EXPECT_EQ(excerpt("éééé", 3), "ééé...");
+  EXPECT_EQ(excerpt("a\n\xFF"
+                    "b",
+                    3),
+            "a\\x0A\\xFF...");
+  EXPECT_EQ(excerpt(std::string(100000, 'k')).size(), 83U);
+}
+
 }  // namespace
 }  // namespace tunebench

@@ -12,6 +12,7 @@
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
 #include "tunebench/data/dataset.h"
+#include "tunebench/data/model_tokenizer.h"
 #include "tunebench/data/tokenizer.h"
 #include "tunebench/measure/window.h"
 #include "tunebench/model/model_source.h"
@@ -68,8 +69,7 @@ class Resolver {
                                                 const model::ModelSource& source);
   std::shared_ptr<data::Dataset> dataset_of(const experiment::Point& point,
                                             const data::Tokenizer& tokenizer);
-  bool check_length(const experiment::Point& point, const model::ModelSpec& spec);
-  bool check_vocabulary(const model::ModelSource& source, const data::Tokenizer& tokenizer);
+  bool check_length(const experiment::Point& point, const model::ModelSource& source);
 
   const Machine& machine_;
   Diagnostics& problems_;
@@ -88,9 +88,7 @@ std::shared_ptr<model::ModelSource> Resolver::model_of(const experiment::Point& 
 std::shared_ptr<data::Tokenizer> Resolver::tokenizer_of(const std::string& model_name,
                                                         const model::ModelSource& source) {
   return tokenizers_.get(model_name, problems_, [&source] {
-    return std::shared_ptr<data::Tokenizer>(
-        source.folder ? data::load_tokenizer(*source.folder / "tokenizer.json")
-                      : data::make_byte_tokenizer());
+    return std::shared_ptr<data::Tokenizer>(data::resolve_tokenizer(source));
   });
 }
 
@@ -104,28 +102,17 @@ std::shared_ptr<data::Dataset> Resolver::dataset_of(const experiment::Point& poi
   });
 }
 
-bool Resolver::check_length(const experiment::Point& point, const model::ModelSpec& spec) {
+bool Resolver::check_length(const experiment::Point& point, const model::ModelSource& source) {
   const std::int64_t length = point.integer("model_max_length");
-  if (length <= spec.max_positions) {
+  // A tokenizer may set a smaller limit, and samples cut to it would not be what the point says.
+  const std::int64_t most = data::effective_length(source, source.spec.max_positions);
+  if (length <= most) {
     return true;
   }
   problems_.push_back({"",
                        fmt::format("model_max_length {} is above the limit of model '{}'", length,
                                    printable(point.text("model_name"))),
-                       fmt::format("at most {}", spec.max_positions)});
-  return false;
-}
-
-bool Resolver::check_vocabulary(const model::ModelSource& source,
-                                const data::Tokenizer& tokenizer) {
-  if (tokenizer.vocabulary() <= source.spec.vocabulary) {
-    return true;
-  }
-  problems_.push_back(
-      {"",
-       fmt::format("{}: its largest token id is {}, but the model has a vocabulary of {}",
-                   printable(tokenizer.name()), tokenizer.vocabulary() - 1, source.spec.vocabulary),
-       "tokenizer.json does not belong to this model"});
+                       fmt::format("at most {}", most)});
   return false;
 }
 
@@ -135,10 +122,10 @@ bool Resolver::resolve(PlannedPoint& planned) {
   if (source == nullptr) {
     return false;
   }
-  const bool length_fits = check_length(point, source->spec);
+  const bool length_fits = check_length(point, *source);
   const std::shared_ptr<data::Tokenizer> tokenizer =
       tokenizer_of(point.text("model_name"), *source);
-  if (tokenizer == nullptr || !check_vocabulary(*source, *tokenizer)) {
+  if (tokenizer == nullptr) {
     return false;
   }
   const std::shared_ptr<data::Dataset> dataset = dataset_of(point, *tokenizer);

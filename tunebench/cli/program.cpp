@@ -9,6 +9,7 @@
 
 #include "tunebench/base/build_info.h"
 #include "tunebench/base/error.h"
+#include "tunebench/base/log.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/command.h"
 
@@ -105,7 +106,27 @@ std::int64_t integer_option(const config::CommandLine& line, std::string_view na
   return *value;
 }
 
+namespace {
+
+/// Warnings on standard error, unless a command takes them itself.
+class WarningsToConsole {
+ public:
+  explicit WarningsToConsole(Console& console) {
+    set_log_sink([&console](LogLevel level, const std::string& text) {
+      if (level == LogLevel::Warning) {
+        console.err << "tunebench: warning: " << printable(text) << "\n";
+      }
+    });
+  }
+  ~WarningsToConsole() { set_log_sink(nullptr); }
+  WarningsToConsole(const WarningsToConsole&) = delete;
+  WarningsToConsole& operator=(const WarningsToConsole&) = delete;
+};
+
+}  // namespace
+
 int run_program(const std::vector<std::string>& words, Console& console) {
+  const WarningsToConsole warnings(console);
   try {
     if (!words.empty() && (words.front() == "--version" || words.front() == "-V")) {
       write_result(console, version_text());

@@ -83,6 +83,7 @@ TEST(CommandLine, RemembersHowAnOptionWasSpelled) {
   EXPECT_EQ(parse_good(run_command(), {"-b", "2"}).find("batch_size")->spelled, "-b");
 }
 
+// CLI-02
 TEST(CommandLine, ReportsAllMistakesAtOnceWithTheNearestOption) {
   Diagnostics problems;
   parse(run_command(), {"--bacth", "4", "--fersh", "-q", "--max-steps"}, problems);
@@ -99,6 +100,7 @@ TEST(CommandLine, AnOptionIsNotTheValueOfTheOneBefore) {
   EXPECT_EQ(line.value("model_name"), "tiny");
 }
 
+// CLI-02
 TEST(CommandLine, RefusesAnOptionGivenTwice) {
   Diagnostics problems;
   parse(run_command(), {"--batch", "1", "-b", "2"}, problems);

@@ -86,6 +86,7 @@ TEST(BatchSource, CutsSamplesToTheMaximumLength) {
   EXPECT_THAT(batch.labels, ElementsAre(101, 102, kNo));
 }
 
+// TPT-01
 TEST(BatchSource, CountsRealTokensWhateverThePadding) {
   const TextDataset dataset = unequal_lengths();
   const Sum pairs = run_epochs(dataset, {.batch_size = 2}, 1);
@@ -97,6 +98,7 @@ TEST(BatchSource, CountsRealTokensWhateverThePadding) {
   EXPECT_EQ(singles.tokens, 18);
 }
 
+// TPT-07
 TEST(BatchSource, DoesTheSameWorkByAccumulationAsByBatch) {
   const TextDataset dataset = unequal_lengths();
   const Sum accumulated = run_epochs(dataset, {.batch_size = 1, .accumulation = 4}, 1);
@@ -107,6 +109,7 @@ TEST(BatchSource, DoesTheSameWorkByAccumulationAsByBatch) {
   EXPECT_EQ(batched.nonpad, 18);
 }
 
+// OPT-02
 TEST(BatchSource, RoundsStepsUpAndSeesEverySampleOnceAnEpoch) {
   std::vector<std::string> texts;
   for (std::size_t i = 1; i <= 9; ++i) {
@@ -131,6 +134,7 @@ TEST(BatchSource, RepeatsTheFirstEpochInLaterOnes) {
   EXPECT_EQ(source.step(3).at(0).ids, source.step(1).at(0).ids);
 }
 
+// DAT-08
 TEST(BatchSource, TrainsOneShortBatchWhenSamplesAreFewerThanTheBatch) {
   const TextDataset dataset({"aa", "bb", "cc"});
   const auto tokenizer = make_byte_tokenizer();
@@ -139,6 +143,7 @@ TEST(BatchSource, TrainsOneShortBatchWhenSamplesAreFewerThanTheBatch) {
   EXPECT_EQ(source.step(0).at(0).samples, 3);
 }
 
+// DAT-05
 TEST(BatchSource, TrainsOnlyWhatFollowsTheResponseTemplate) {
   const MicroBatch batch =
       only_batch({"q ### Response: yz", "no marker here"}, {.response_template = "### Response:"});
@@ -185,6 +190,7 @@ TEST(BatchSource, GivesAMicroBatchOfEmptySamplesOnePaddedPosition) {
   EXPECT_EQ(batch.tokens_trained, 0);
 }
 
+// DAT-05
 TEST(BatchSource, RefusesASetWithoutTheTemplate) {
   EXPECT_EQ(batch_refusal({"abc", "def"}, {.response_template = "\n### Response:"}),
             "texts: 0 of 2 samples contain the response template '\\x0A### Response:', so there is "

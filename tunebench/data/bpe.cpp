@@ -45,7 +45,7 @@ std::int32_t require(const Vocabulary& vocabulary, std::string_view token, std::
   }
   throw Error(ErrorCode::InvalidInput,
               fmt::format("has the merge '{}' + '{}', whose {} '{}' is not in the vocabulary",
-                          printable(first), printable(second), role, printable(token)));
+                          excerpt(first), excerpt(second), role, excerpt(token)));
 }
 
 /// Bytes that no UTF-8 text holds.

@@ -23,7 +23,7 @@ void parse_vocabulary(const JsonPart& model, BpeFile& file) {
   for (const auto& [token, id] : vocabulary.as_object()) {
     if (!id.is_int() || id.as_int() < 0 || id.as_int() > std::numeric_limits<std::int32_t>::max()) {
       model.fail(fmt::format("gives '{}' an id that is not a number from 0 to 2147483647",
-                             printable(token)));
+                             excerpt(token)));
     }
     file.vocabulary.insert(token, static_cast<std::int32_t>(id.as_int()));
     file.largest_id = std::max(file.largest_id, id.as_int());
@@ -39,7 +39,7 @@ std::pair<std::string_view, std::string_view> parse_merge(const JsonPart& model,
       return {text.substr(0, space), text.substr(space + 1)};
     }
     model.fail(fmt::format("has merge {} '{}', which is not two parts with one space between",
-                           number, printable(text)));
+                           number, excerpt(text)));
   }
   if (!merge.is_array() || merge.as_array().size() != 2 || !merge.as_array()[0].is_string() ||
       !merge.as_array()[1].is_string()) {
@@ -67,7 +67,7 @@ BpeFile parse_bpe_file(const JsonPart& model) {
   const std::string type = model.string("type", model.find("merges") != nullptr ? "BPE" : "");
   if (type != "BPE") {
     model.fail(ErrorCode::Unsupported,
-               fmt::format("is of type '{}'; only BPE is supported", printable(type)));
+               fmt::format("is of type '{}'; only BPE is supported", excerpt(type)));
   }
   model.expect_only({"type", "dropout", "unk_token", "continuing_subword_prefix",
                      "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges", "vocab",
@@ -89,8 +89,8 @@ BpeFile parse_bpe_file(const JsonPart& model) {
     const std::string unknown = model.string("unk_token");
     file.options.unknown = file.vocabulary.find(unknown);
     if (!file.options.unknown) {
-      model.fail(fmt::format("has the unk_token '{}', which is not in its vocabulary",
-                             printable(unknown)));
+      model.fail(
+          fmt::format("has the unk_token '{}', which is not in its vocabulary", excerpt(unknown)));
     }
   }
   return file;

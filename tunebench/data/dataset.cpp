@@ -35,8 +35,7 @@ std::unique_ptr<Dataset> resolve_dataset(std::string_view dataset_id, std::strin
                 fmt::format("dataset '{}' holds images; only text datasets can be trained", shown));
   }
   const std::filesystem::path path(dataset_id);
-  std::error_code code;
-  if (!std::filesystem::exists(path, code)) {
+  if (!is_there(path)) {
     const std::string hint = did_you_mean(dataset_id, known);
     throw Error(ErrorCode::NotFound,
                 fmt::format("no dataset '{}': neither a known id nor a file{}{}", shown,
@@ -46,6 +45,7 @@ std::unique_ptr<Dataset> resolve_dataset(std::string_view dataset_id, std::strin
     throw Error(ErrorCode::Unsupported,
                 fmt::format("{}: Parquet is not read; write JSON lines", display_path(path)));
   }
+  std::error_code code;
   if (std::filesystem::is_directory(path, code)) {
     throw Error(ErrorCode::InvalidInput,
                 fmt::format("{}: is a folder, not a JSON lines file", display_path(path)));

@@ -51,6 +51,7 @@ TEST(ResolveDataset, RefusesImagesByName) {
             "be trained");
 }
 
+// DAT-07
 TEST(ResolveDataset, RefusesParquetAndFolders) {
   const TestFile file("d.parquet", "PAR1");
   EXPECT_THAT(message_of(ErrorCode::Unsupported,

@@ -29,14 +29,14 @@ std::string JsonPart::type() const {
 }
 
 JsonPart JsonPart::typed() const {
-  return {*value_, origin_, fmt::format("{} '{}'", place_, printable(type()))};
+  return {*value_, origin_, fmt::format("{} '{}'", place_, excerpt(type()))};
 }
 
 void JsonPart::expect_only(std::initializer_list<std::string_view> keys) const {
   for (const Json::Member& entry : value_->as_object()) {
     if (std::find(keys.begin(), keys.end(), entry.first) == keys.end()) {
       fail(ErrorCode::Unsupported,
-           fmt::format("has '{}', which is not understood", printable(entry.first)));
+           fmt::format("has '{}', which is not understood", excerpt(entry.first)));
     }
   }
 }

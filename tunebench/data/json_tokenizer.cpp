@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/file_content.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
 #include "tunebench/data/added_tokens.h"
@@ -120,7 +121,7 @@ void JsonTokenizer::add_token(const JsonPart& entry, const Vocabulary& vocabular
                    .lstrip = entry.flag("lstrip", false),
                    .rstrip = entry.flag("rstrip", false),
                    .normalized = entry.flag("normalized", !entry.flag("special", false))};
-  const std::string shown = printable(token.content);
+  const std::string shown = excerpt(token.content);
   const std::int64_t id = entry.integer("id");
   if (id < 0 || id > std::numeric_limits<std::int32_t>::max()) {
     entry.fail(fmt::format("gives '{}' the id {}, which is out of range", shown, id));
@@ -209,7 +210,7 @@ std::unique_ptr<Tokenizer> parse_tokenizer(const Json& document, std::string_vie
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& tokenizer_json) {
   const std::string origin = display_path(tokenizer_json);
-  return parse_tokenizer(Json::parse(read_file(tokenizer_json), origin), origin);
+  return parse_tokenizer(read_json_file(tokenizer_json), origin);
 }
 
 }  // namespace tunebench::data

@@ -44,6 +44,7 @@ Json three_letters(bool ignore_merges) {
   return with(document(model), "pre_tokenizer", byte_level());
 }
 
+// TOK-01
 TEST(JsonTokenizer, TakesAWholePieceBeforeMergingWhenMergesMayBeIgnored) {
   EXPECT_THAT(encode(three_letters(true), "abc"), ElementsAre(4));
   EXPECT_THAT(encode(three_letters(true), "abcab"), ElementsAre(3, 2, 3));
@@ -52,6 +53,7 @@ TEST(JsonTokenizer, TakesAWholePieceBeforeMergingWhenMergesMayBeIgnored) {
 
 // ---- merges in two forms
 
+// TOK-02
 TEST(JsonTokenizer, ReadsMergesAsTextsAndAsPairs) {
   const Json words = vocab({"a", "b", "c", "ab", "abc"});
   EXPECT_THAT(encode(document(bpe(words, {"#version: 0.2", "a b", "ab c"})), "abcab"),
@@ -61,12 +63,14 @@ TEST(JsonTokenizer, ReadsMergesAsTextsAndAsPairs) {
   EXPECT_THAT(encode(document(model), "abcab"), ElementsAre(4, 3));
 }
 
+// TOK-02
 TEST(JsonTokenizer, MergesPairsThatHoldSpaces) {
   Json model = bpe(vocab({"a", " ", "a ", "b", "a b", "ab"}), {});
   model.set("merges", read_json(R"([["a"," "],["a ","b"],["a","b"]])"));
   EXPECT_THAT(encode(document(model), "a bab"), ElementsAre(4, 5));
 }
 
+// TOK-02
 TEST(JsonTokenizer, RefusesAMergeOfWhatIsNotInTheVocabulary) {
   EXPECT_EQ(tokenizer_refusal(ErrorCode::InvalidInput, document(bpe(vocab({"a", "b"}), {"a c"}))),
             "t.json: model has the merge 'a' + 'c', whose part 'c' is not in the vocabulary");
@@ -95,6 +99,7 @@ Json metaspace(const std::string& scheme) {
   return file;
 }
 
+// TOK-03
 TEST(JsonTokenizer, PrependsASpaceToTheFirstPieceOnlyWithFirst) {
   EXPECT_THAT(encode(metaspace("first"), "a<s>b"), ElementsAre(6, 1, 5));
   EXPECT_THAT(encode(metaspace("first"), "<s>b"), ElementsAre(1, 5));
@@ -102,11 +107,13 @@ TEST(JsonTokenizer, PrependsASpaceToTheFirstPieceOnlyWithFirst) {
   EXPECT_THAT(encode(metaspace("first"), " a"), ElementsAre(6));
 }
 
+// TOK-03
 TEST(JsonTokenizer, PrependsASpaceToAllPiecesOrNone) {
   EXPECT_THAT(encode(metaspace("always"), "a<s>b"), ElementsAre(6, 1, 7));
   EXPECT_THAT(encode(metaspace("never"), "a b"), ElementsAre(4, 7));
 }
 
+// TOK-03
 TEST(JsonTokenizer, KeepsARealLeadingSpaceBehindAPrependedOne) {
   EXPECT_THAT(encode(metaspace("normalizer"), "<s>b"), ElementsAre(1, 7));
   EXPECT_THAT(encode(metaspace("normalizer"), "<s> b"), ElementsAre(1, 3, 7));
@@ -134,11 +141,13 @@ Json fallback(bool byte_fallback, bool fuse) {
   return document(model);
 }
 
+// TOK-04
 TEST(JsonTokenizer, WritesAnUnknownCharacterAsItsBytes) {
   EXPECT_THAT(encode(fallback(true, false), "a\n\nb"), ElementsAre(1, 3, 3, 2));
   EXPECT_THAT(encode(fallback(true, false), "é"), ElementsAre(4, 5));
 }
 
+// TOK-04
 TEST(JsonTokenizer, GivesUnknownWhenOneByteIsMissing) {
   EXPECT_THAT(encode(fallback(true, false), "a😀😀b"), ElementsAre(1, 0, 0, 2));
   EXPECT_THAT(encode(fallback(true, true), "a😀😀b"), ElementsAre(1, 0, 2));
@@ -169,6 +178,7 @@ Json numbers_and_spaces(bool split) {
       {"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":false}]})"));
 }
 
+// TOK-05
 TEST(JsonTokenizer, SplitsByTheExpressionOfTheFile) {
   const Json file = numbers_and_spaces(true);
   EXPECT_THAT(encode(file, "1234"), ElementsAre(5, 3));
@@ -179,6 +189,7 @@ TEST(JsonTokenizer, SplitsByTheExpressionOfTheFile) {
   EXPECT_THAT(encode(file, "aé"), ElementsAre(20));
 }
 
+// TOK-05
 TEST(JsonTokenizer, SplitsIntoWordsWhereTheFileSaysNoMore) {
   const Json file = numbers_and_spaces(false);
   EXPECT_THAT(encode(file, "1234"), ElementsAre(7));
@@ -200,24 +211,28 @@ Json flagged(const std::string& flags, bool prefix_space) {
   return with(with(document(model), "added_tokens", Json::array({token})), "pre_tokenizer", step);
 }
 
+// TOK-07
 TEST(JsonTokenizer, FindsAddedTokensInsideWords) {
   const std::string flags = R"({"special":false,"normalized":true})";
   EXPECT_THAT(encode(flagged(flags, false), "my abcs"), ElementsAre(0, 1, 6, 12, 2));
   EXPECT_THAT(encode(flagged(flags, true), "my abcs"), ElementsAre(9, 1, 6, 12, 8));
 }
 
+// TOK-07
 TEST(JsonTokenizer, FindsSingleWordTokensBetweenWordsOnly) {
   const Json file = flagged(R"({"special":false,"normalized":true,"single_word":true})", false);
   EXPECT_THAT(encode(file, "my abcs"), ElementsAre(0, 1, 10, 4, 5, 2));
   EXPECT_THAT(encode(file, "my abc s"), ElementsAre(0, 1, 6, 12, 8));
 }
 
+// TOK-07
 TEST(JsonTokenizer, StripsSpaceBesideAddedTokens) {
   EXPECT_THAT(encode(flagged(R"({"lstrip":true})", false), "a abc my"), ElementsAre(3, 12, 9, 1));
   EXPECT_THAT(encode(flagged(R"({"rstrip":true})", false), "a abc my"),
               ElementsAre(3, 6, 12, 0, 1));
 }
 
+// TOK-07
 TEST(JsonTokenizer, LooksForNormalizedTokensInTheNormalizedText) {
   for (const bool normalized : {true, false}) {
     Json file = flagged(
@@ -259,6 +274,7 @@ Json templated() {
   return file;
 }
 
+// TOK-09
 TEST(JsonTokenizer, AddsSpecialTokensOnlyWhenAsked) {
   const auto tokenizer = parse_tokenizer(templated(), "t.json");
   EXPECT_THAT(tokenizer->encode("ab", true), ElementsAre(0, 2, 3));

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/file_content.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/hash.h"
 #include "tunebench/base/json.h"
@@ -87,9 +88,8 @@ void JsonlDataset::fail(std::int64_t number, std::string_view what) const {
 
 void JsonlDataset::index_file() {
   const std::string_view content = file_.text();
-  if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF")) {
-    throw Error(ErrorCode::InvalidInput,
-                fmt::format("{}: is UTF-16; convert it with iconv -f UTF-16 -t UTF-8", name_));
+  if (const std::string kind = other_than_text(content); !kind.empty()) {
+    throw Error(ErrorCode::InvalidInput, fmt::format("{}: is {}", name_, kind));
   }
   std::size_t at = content.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   std::size_t released = 0;
@@ -166,7 +166,7 @@ void JsonlDataset::check_field(const Json& record, std::int64_t number) const {
     constexpr std::size_t kShown = 5;
     std::vector<std::string> keys;
     for (const Json::Member& member : record.as_object()) {
-      keys.push_back(fmt::format("'{}'", printable(member.first)));
+      keys.push_back(fmt::format("'{}'", excerpt(member.first)));
     }
     const bool more = keys.size() > kShown;
     keys.resize(std::min(keys.size(), kShown));

@@ -43,6 +43,7 @@ TEST(JsonlDataset, ReadsOneTextALine) {
   EXPECT_THAT(texts_of("{\"text\":\"abc\"}\n{\"text\":\"de\"}\n"), ElementsAre("abc", "de"));
 }
 
+// DAT-01
 TEST(JsonlDataset, SkipsAByteOrderMarkAtTheStart) {
   EXPECT_THAT(texts_of("\xEF\xBB\xBF{\"text\":\"abc\"}\n{\"text\":\"de\"}\n"),
               ElementsAre("abc", "de"));
@@ -53,6 +54,7 @@ TEST(JsonlDataset, RefusesAByteOrderMarkFurtherDown) {
             "d.jsonl:2: has a byte-order mark, which may only stand at the start of the file");
 }
 
+// DAT-01
 TEST(JsonlDataset, RefusesUtf16ByName) {
   constexpr std::string_view kRemedy =
       "d.jsonl: is UTF-16; convert it with iconv -f UTF-16 -t UTF-8";
@@ -60,11 +62,13 @@ TEST(JsonlDataset, RefusesUtf16ByName) {
   EXPECT_EQ(refusal(std::string_view("\xFE\xFF\0{\0\"", 6)), kRemedy);
 }
 
+// DAT-03
 TEST(JsonlDataset, TakesCrlfBlankLinesAndALastLineWithoutNewline) {
   EXPECT_THAT(texts_of("{\"text\":\"a\"}\r\n\r\n{\"text\":\"b\"}\n   \n{\"text\":\"c\"}"),
               ElementsAre("a", "b", "c"));
 }
 
+// DAT-03
 TEST(JsonlDataset, NamesThePhysicalLineOfABrokenRecord) {
   EXPECT_THAT(refusal("{\"text\":\"a\"}\n\n{\"text\":\"b\"}\n{\"text\":\"c\"\n"),
               HasSubstr("d.jsonl:4:"));
@@ -82,6 +86,7 @@ TEST(JsonlDataset, ReadsALineOf64MiB) {
   EXPECT_TRUE(texts[0] == text);
 }
 
+// DAT-04
 TEST(JsonlDataset, NamesLineFieldAndTypeFound) {
   EXPECT_EQ(refusal("{\"text\":\"a\"}\n{\"text\":5}\n{\"text\":\"c\"}\n"),
             "d.jsonl:2: field 'text' is an integer, not a string");
@@ -96,20 +101,24 @@ TEST(JsonlDataset, NamesLineFieldAndTypeFound) {
   EXPECT_EQ(refusal("{\"text\":\"a\"}\n{}\n"), "d.jsonl:2: is an empty object");
 }
 
+// DAT-04
 TEST(JsonlDataset, TakesTheEmptyText) {
   EXPECT_THAT(texts_of("{\"text\":\"a\"}\n{\"text\":\"\"}\n"), ElementsAre("a", ""));
 }
 
+// DAT-04
 TEST(JsonlDataset, RefusesAJsonArray) {
   EXPECT_EQ(refusal("[{\"text\":\"a\"},\n {\"text\":\"b\"}]\n"),
             "d.jsonl: is a JSON array, not JSON lines; write one object a line");
 }
 
+// DAT-08
 TEST(JsonlDataset, RefusesAnEmptyFile) {
   EXPECT_EQ(refusal(""), "d.jsonl: is empty: it has no records");
   EXPECT_EQ(refusal("\n  \n"), "d.jsonl: is empty: it has no records");
 }
 
+// DAT-10
 TEST(JsonlDataset, DecodesEscapesExactly) {
   EXPECT_THAT(texts_of("{\"a\":\"2020-01-01\",\"text\":\"action: string, when: timestamp[s], "
                        "{\\\"x\\\"\",\"z\":null}\n"
@@ -121,6 +130,7 @@ TEST(JsonlDataset, DecodesEscapesExactly) {
                           "\xF0\x9F\x98\x80", "\\n", std::string("/\b\f\n\r\t\0|", 8)));
 }
 
+// DAT-10
 TEST(JsonlDataset, RefusesALoneSurrogate) {
   EXPECT_THAT(refusal("{\"text\":\"a\"}\n{\"text\":\"\\ud83d\"}\n"), HasSubstr("d.jsonl:2:"));
   EXPECT_THAT(refusal("{\"text\":\"\\ude00\"}\n"), HasSubstr("d.jsonl:1:"));

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/file_content.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/json.h"
 
@@ -17,9 +17,8 @@ namespace {
 
 /// What to say of a folder that has another kind of tokenizer.
 std::string remedy(const std::filesystem::path& folder) {
-  std::error_code code;
   for (const std::string_view other : {"tokenizer.model", "vocab.json", "spiece.model"}) {
-    if (std::filesystem::exists(folder / other, code)) {
+    if (is_there(folder / other)) {
       return fmt::format(
           "; it has {}, which is not read: save it as tokenizer.json with "
           "transformers' AutoTokenizer",
@@ -35,8 +34,7 @@ std::unique_ptr<Tokenizer> resolve_tokenizer(const model::ModelSource& source) {
   std::unique_ptr<Tokenizer> tokenizer;
   if (source.folder) {
     const std::filesystem::path file = *source.folder / "tokenizer.json";
-    std::error_code code;
-    if (!std::filesystem::exists(file, code)) {
+    if (!is_there(file)) {
       throw Error(ErrorCode::NotFound,
                   fmt::format("{}: has no tokenizer.json{}", display_path(*source.folder),
                               remedy(*source.folder)));
@@ -64,12 +62,15 @@ std::optional<std::int64_t> tokenizer_length_limit(const model::ModelSource& sou
     return std::nullopt;
   }
   const std::filesystem::path file = *source.folder / "tokenizer_config.json";
-  std::error_code code;
-  if (!std::filesystem::exists(file, code)) {
+  if (!is_there(file)) {
     return std::nullopt;
   }
   const std::string origin = display_path(file);
-  const Json config = Json::parse(read_file(file), origin);
+  const Json config = read_json_file(file);
+  if (!config.is_object()) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("{}: is {}, expected an object", origin, config.kind_name()));
+  }
   const Json* limit = config.find("model_max_length");
   if (limit == nullptr || limit->is_null()) {
     return std::nullopt;

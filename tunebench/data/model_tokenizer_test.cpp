@@ -84,6 +84,7 @@ TEST_F(ModelTokenizer, SetsNoLengthLimitWithoutAFileOrANumber) {
   EXPECT_EQ(effective_length(source(), 100), 100);
 }
 
+// TOK-10
 TEST_F(ModelTokenizer, TakesAHugeLengthAsNoLimit) {
   for (const std::string_view huge : {"1000000000000000019884624838656", "1e30", "512"}) {
     write("tokenizer_config.json", R"({"model_max_length": )" + std::string(huge) + "}");

@@ -22,8 +22,7 @@ std::int32_t checked_id(const JsonPart& part, const Json& value) {
 void append_special(const JsonPart& part, const std::string& name, std::vector<std::int32_t>& ids) {
   const JsonPart tokens = part.part("special_tokens");
   if (tokens.find(name) == nullptr) {
-    part.fail(
-        fmt::format("uses the special token '{}', which it does not define", printable(name)));
+    part.fail(fmt::format("uses the special token '{}', which it does not define", excerpt(name)));
   }
   for (const Json& id : tokens.part(name).array("ids")) {
     ids.push_back(checked_id(part, id));
@@ -40,7 +39,7 @@ Surroundings parse_template(const JsonPart& part) {
     if (entry.find("Sequence") != nullptr) {
       const std::string which = entry.part("Sequence").string("id");
       if (which != "A") {
-        part.fail(fmt::format("has the text '{}' in its form for one text", printable(which)));
+        part.fail(fmt::format("has the text '{}' in its form for one text", excerpt(which)));
       }
       ++texts;
     } else {

@@ -186,7 +186,7 @@ SplitBehavior parse_behavior(const JsonPart& part, std::string_view fallback) {
     }
   }
   part.fail(ErrorCode::Unsupported,
-            fmt::format("has the behavior '{}', which is not supported", printable(given)));
+            fmt::format("has the behavior '{}', which is not supported", excerpt(given)));
 }
 
 std::unique_ptr<PreTokenizer> parse_metaspace(const JsonPart& part) {
@@ -196,9 +196,8 @@ std::unique_ptr<PreTokenizer> parse_metaspace(const JsonPart& part) {
   const std::string scheme =
       part.string("prepend_scheme", part.flag("add_prefix_space", true) ? "always" : "never");
   if (scheme != "always" && scheme != "first" && scheme != "never") {
-    part.fail(
-        ErrorCode::Unsupported,
-        fmt::format("has the prepend_scheme '{}', which is not supported", printable(scheme)));
+    part.fail(ErrorCode::Unsupported,
+              fmt::format("has the prepend_scheme '{}', which is not supported", excerpt(scheme)));
   }
   if (!part.flag("add_prefix_space", true) && scheme != "never") {
     part.fail(fmt::format("has add_prefix_space false but prepend_scheme '{}'", scheme));

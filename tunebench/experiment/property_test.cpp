@@ -37,6 +37,7 @@ TEST(ParseValueTest, ReadsWholeNumbersHoweverTheyAreWritten) {
   }
 }
 
+// CLI-01
 TEST(ParseValueTest, FourSpellingsOfARateAreOneNumber) {
   for (const char* text : {"1e-5", "1E-5", "1.0e-5", "0.00001"}) {
     EXPECT_EQ(parse("learning_rate", text).value, Json(1e-5)) << text;
@@ -111,6 +112,7 @@ TEST(ParseValueTest, ReadsBooleansInEightWords) {
             "gradient_checkpointing is 'maybe' but must be true or false");
 }
 
+// CLI-01
 TEST(ParseValueTest, TheWordNoStaysAWordWhereItIsAName) {
   EXPECT_EQ(parse("accelerate_config_mixed_precision", "no").value, Json("no"));
 }

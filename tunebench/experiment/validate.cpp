@@ -119,6 +119,11 @@ class Rules {
     if (point_.integer("number_gpus") > 0) {
       unsupported("number_gpus", "this build has no GPU backend; use 0");
     }
+    if (point_.integer("model_max_length") < 2) {
+      report(
+          "model_max_length 1 leaves nothing to train: a token is predicted from those before it",
+          "at least 2");
+    }
     const std::string& optimizer = point_.text("optim");
     if (optimizer != "adamw_torch" && optimizer != "adamw_torch_fused") {
       unsupported("optim", "use adamw_torch");

@@ -46,6 +46,7 @@ TEST(ValidateTest, DefaultsAreFine) {
   EXPECT_THAT(problems_of({}), IsEmpty());
 }
 
+// CLI-05
 TEST(ValidateTest, BatchMustBeAMultipleOfTheGpus) {
   const auto is_refused = [](int batch, int gpus) {
     for (const std::string& line : problems_of({{"batch_size", batch}, {"number_gpus", gpus}}, 8)) {

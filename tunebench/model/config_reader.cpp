@@ -27,12 +27,8 @@ std::optional<std::int64_t> whole(const Json& value) {
 }  // namespace
 
 std::string shown(const Json& value) {
-  constexpr std::size_t kLongest = 60;
-  std::string text = printable(value.dump());
-  if (text.size() > kLongest) {
-    text = text.substr(0, kLongest) + "...";
-  }
-  return text;
+  constexpr std::size_t kMost = 60;
+  return excerpt(value.dump(), kMost);
 }
 
 ConfigReader::ConfigReader(const Json& config, std::string_view origin)
@@ -55,7 +51,7 @@ Error ConfigReader::invalid(std::string_view key, std::string_view expected) con
 
 Error ConfigReader::unsupported(std::string_view key, std::string_view why) const {
   const Json* found = config_.find(key);
-  return {ErrorCode::Unsupported, fmt::format("{}: {} is {}, {}", origin_, printable(key),
+  return {ErrorCode::Unsupported, fmt::format("{}: {} is {}, {}", origin_, excerpt(key),
                                               found == nullptr ? "missing" : shown(*found), why)};
 }
 

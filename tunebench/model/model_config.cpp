@@ -187,6 +187,19 @@ void refuse_what_alters(ConfigReader& reader) {
   }
 }
 
+void refuse_quantized(ConfigReader& reader) {
+  const Json* quantization = reader.value("quantization_config");
+  const Json* method = quantization == nullptr || !quantization->is_object()
+                           ? nullptr
+                           : quantization->find("quant_method");
+  if (method != nullptr && method->is_string()) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: quantization_config: weights quantized by {} are not trained by "
+                            "this program; give the model in float32, float16 or bfloat16",
+                            reader.origin(), excerpt(method->as_string())));
+  }
+}
+
 void refuse_mixed_layers(ConfigReader& reader) {
   const Json* types = reader.value("layer_types");
   if (types == nullptr) {
@@ -206,7 +219,7 @@ void report_unknown(const ConfigReader& reader) {
   std::vector<std::string> unknown;
   for (const std::string& key : reader.unread()) {
     if (std::find(kHarmless.begin(), kHarmless.end(), key) == kHarmless.end()) {
-      unknown.push_back(printable(key));
+      unknown.push_back(excerpt(key));
     }
   }
   if (!unknown.empty()) {
@@ -456,6 +469,7 @@ void read_biases(ConfigReader& reader, const Family& family, ModelSpec& spec) {
 ModelSpec parse_model_config(const Json& config, std::string_view origin) {
   ConfigReader reader(config, origin);
   const Family& family = read_family(reader);
+  refuse_quantized(reader);
   refuse_what_alters(reader);
   ModelSpec spec;
   spec.name = std::string(origin);

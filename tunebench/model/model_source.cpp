@@ -11,12 +11,11 @@
 
 #include "tunebench/base/diagnostic.h"
 #include "tunebench/base/error.h"
+#include "tunebench/base/file_content.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/hash.h"
-#include "tunebench/base/json.h"
 #include "tunebench/base/text.h"
 #include "tunebench/model/safetensors.h"
-#include "tunebench/model/safetensors_header.h"
 #include "tunebench/model/weight_check.h"
 
 namespace tunebench::model {
@@ -38,18 +37,19 @@ ModelSource preset_source(const Preset& preset) {
           .fingerprint = sha256_hex("preset\n" + model_config_json(preset.spec).canonical())};
 }
 
-std::string config_text(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "config.json";
-  if (!std::filesystem::is_regular_file(path)) {
-    throw Error(
-        ErrorCode::NotFound,
-        fmt::format("{}: has no config.json, so it is not a model folder", display_path(folder)));
+void check_is_model_folder(const std::filesystem::path& folder) {
+  if (is_there(folder / "config.json")) {
+    return;
   }
-  std::string text = read_file(path);
-  if (const std::string kind = placeholder_kind(text); !kind.empty()) {
-    throw Error(ErrorCode::Corrupt, fmt::format("{}: is {}", display_path(path), kind));
+  if (is_there(folder / "adapter_config.json")) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: holds an adapter (LoRA or prompt tuning), which this program does "
+                            "not train; give the folder of its base model",
+                            display_path(folder)));
   }
-  return text;
+  throw Error(
+      ErrorCode::NotFound,
+      fmt::format("{}: has no config.json, so it is not a model folder", display_path(folder)));
 }
 
 /// Name, size and modification time of a file.
@@ -60,19 +60,20 @@ std::string file_stamp(const std::filesystem::path& path) {
 }
 
 ModelSource folder_source(const std::filesystem::path& folder) {
-  const std::string text = config_text(folder);
-  const std::string label = display_path(folder / "config.json");
+  check_is_model_folder(folder);
+  const std::filesystem::path config = folder / "config.json";
   ModelSource source;
-  source.spec = parse_model_config(Json::parse(text, label), label);
+  source.spec = parse_model_config(read_json_file(config), display_path(config));
   source.spec.name = display_path(folder);
   source.folder = folder;
   const SafetensorsSet weights = SafetensorsSet::open_folder(folder);
   match_weights(weights, folder, source.spec);
 
-  std::string identity = fmt::format("folder\n{}\n", sha256_hex(text));
-  const std::filesystem::path tokenizer = folder / "tokenizer.json";
-  if (std::filesystem::is_regular_file(tokenizer)) {
-    identity += sha256_file_hex(tokenizer) + "\n";
+  std::string identity = fmt::format("folder\n{}\n", sha256_hex(read_file(config)));
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
+    if (is_there(folder / name)) {
+      identity += fmt::format("{}\n{}\n", name, sha256_hex(read_file(folder / name)));
+    }
   }
   identity += weights.fingerprint() + "\n";
   for (const std::filesystem::path& path : weights.paths()) {

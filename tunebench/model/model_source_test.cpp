@@ -85,6 +85,7 @@ TEST_F(ModelFolderTest, ReadsAFolder) {
   EXPECT_EQ(parameter_count(source.spec), 8848);
 }
 
+// CLI-04
 TEST_F(ModelFolderTest, ReadsAFolderOfAnyName) {
   for (const char* name : {"mod el", "modèle-模型-🦙", "it's \"q\"", "-dash"}) {
     const auto folder = path() / name;
@@ -107,6 +108,7 @@ TEST_F(ModelFolderTest, SaysWhatAFolderLacks) {
               HasSubstr("is a file, expected a model folder"));
 }
 
+// WGT-01
 TEST_F(ModelFolderTest, TakesTheEmbeddingForATiedHeadAndWarnsOfADifferentCopy) {
   std::vector<TensorData> tensors = tensors_of(spec(m0_config()));
   TensorData copy = tensors.front();
@@ -125,6 +127,7 @@ TEST_F(ModelFolderTest, TakesTheEmbeddingForATiedHeadAndWarnsOfADifferentCopy) {
   EXPECT_THAT(warnings.text(), HasSubstr("the stored lm_head.weight differs from the embedding"));
 }
 
+// WGT-01
 TEST_F(ModelFolderTest, RefusesAnUntiedModelWithoutAHead) {
   const Json untied = m0_config().set("tie_word_embeddings", false);
   write_folder(path(), untied, tensors_of(spec(m0_config())));
@@ -155,6 +158,20 @@ TEST_F(ModelFolderTest, RefusesTensorsWithoutAPlace) {
                            "llama of the shape that config.json tells");
 }
 
+// GPQ-04, LRA-06: methods of later versions
+TEST_F(ModelFolderTest, RefusesQuantizedWeightsAndAdaptersByName) {
+  std::vector<TensorData> tensors = tensors_of(spec(m0_config()));
+  tensors[1] = tensor_of("model.layers.0.self_attn.q_proj.qweight", {2, 16}, StoredType::I32);
+  write_folder(path(), m0_config(), tensors);
+  EXPECT_THAT(refusal(), HasSubstr("q_proj.qweight' is a part of GPTQ or AWQ quantized weights"));
+  const Json gptq = Json::object({{"quant_method", "gptq"}, {"bits", 4}});
+  testing::write_json(path() / "config.json", m0_config().set("quantization_config", gptq));
+  EXPECT_THAT(refusal(), HasSubstr("quantization_config: weights quantized by gptq are not"));
+  std::filesystem::remove(path() / "config.json");
+  write_file_atomically(path() / "adapter_config.json", "{}");
+  EXPECT_THAT(refusal(), HasSubstr("holds an adapter (LoRA or prompt tuning)"));
+}
+
 TEST_F(ModelFolderTest, WarnsOfStoredRopeFrequencies) {
   std::vector<TensorData> tensors = tensors_of(spec(m0_config()));
   tensors.push_back(tensor_of("model.layers.0.self_attn.rotary_emb.inv_freq", {2}));
@@ -164,6 +181,7 @@ TEST_F(ModelFolderTest, WarnsOfStoredRopeFrequencies) {
   EXPECT_THAT(warnings.text(), HasSubstr("1 stored rotary_emb.inv_freq are ignored"));
 }
 
+// CFG-04
 TEST_F(ModelFolderTest, LetsTheFileDecideOnBiasesOfQKV) {
   Json qwen = m0_config();
   qwen.set("model_type", "qwen2").set("architectures", nullptr);
@@ -201,6 +219,9 @@ TEST_F(ModelFolderTest, FingerprintFollowsConfigTokenizerAndWeights) {
   write_file_atomically(path() / "tokenizer.json", "{}");
   const std::string with_tokenizer = resolve().fingerprint;
   EXPECT_NE(with_tokenizer, first);
+  write_file_atomically(path() / "tokenizer_config.json", R"({"model_max_length": 8})");
+  EXPECT_NE(resolve().fingerprint, with_tokenizer) << "samples are cut to another length";
+  std::filesystem::remove(path() / "tokenizer_config.json");
   testing::write_json(path() / "config.json", m0_config().set("rms_norm_eps", 1e-6));
   EXPECT_NE(resolve().fingerprint, with_tokenizer);
   testing::write_json(path() / "config.json", m0_config());

@@ -26,6 +26,7 @@ TEST(ModelSpecTest, CountsTheParametersOfSmolLm2Exactly) {
   EXPECT_EQ(parameter_count(presets().front().spec), 134515008);
 }
 
+// WGT-01
 TEST(ModelSpecTest, CountsATiedHeadOnce) {
   EXPECT_EQ(parameter_count(m0()), 8848);
   EXPECT_EQ(parameter_count(m0([](Json& c) { c.set("tie_word_embeddings", false); })), 13008);
@@ -40,6 +41,7 @@ TEST(ModelSpecTest, CountsBiases) {
   EXPECT_EQ(parameter_count(m0([](Json& c) { c.set("mlp_bias", true); })), 8848 + 2 * 80);
 }
 
+// CFG-03
 TEST(ModelSpecTest, UsesAnExplicitHeadWidth) {
   EXPECT_EQ(parameter_count(m0([](Json& c) { c.set("head_dim", 8); })), 10384);
   EXPECT_EQ(parameter_count(m0([](Json& c) { c.set("head_dim", nullptr); })), 8848);
@@ -88,6 +90,7 @@ TEST(ModelSpecTest, DividesFrequenciesByALinearFactor) {
                           DoubleNear(0.0025, 1e-15), DoubleNear(0.00025, 1e-15)));
 }
 
+// CFG-01
 TEST(ModelSpecTest, StretchesOnlyLongWavesForLlama3) {
   ModelSpec spec = m0([](Json& c) { c.set("head_dim", 8); });
   spec.rope_scaling = {.type = RopeScaling::Type::Llama3,

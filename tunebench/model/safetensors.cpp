@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/file_content.h"
+#include "tunebench/base/files.h"
 #include "tunebench/base/hash.h"
 #include "tunebench/base/json.h"
 #include "tunebench/base/log.h"
@@ -50,11 +52,7 @@ using WeightMap = std::vector<std::pair<std::string, std::string>>;
 
 WeightMap read_index(const std::filesystem::path& path) {
   const std::string label = display_path(path);
-  const std::string text = read_file(path);
-  if (const std::string kind = placeholder_kind(text); !kind.empty()) {
-    throw Error(ErrorCode::Corrupt, fmt::format("{}: is {}", label, kind));
-  }
-  const Json index = Json::parse(text, label);
+  const Json index = read_json_file(path);
   const Json* map = index.find("weight_map");
   if (map == nullptr || !map->is_object() || map->as_object().empty()) {
     throw Error(ErrorCode::Corrupt, fmt::format("{}: has no weight_map of tensors", label));
@@ -69,7 +67,7 @@ WeightMap read_index(const std::filesystem::path& path) {
           ErrorCode::Corrupt,
           fmt::format("{}: weight_map names {} for tensor '{}', expected the name of a file "
                       "beside it",
-                      label, printable(file.dump()), printable(tensor)));
+                      label, excerpt(file.dump()), excerpt(tensor)));
     }
     weights.emplace_back(tensor, file.as_string());
   }
@@ -88,8 +86,8 @@ void check_shards_exist(const std::filesystem::path& folder,
                         const std::vector<std::string>& shards) {
   std::vector<std::string> absent;
   for (const std::string& shard : shards) {
-    if (!std::filesystem::is_regular_file(folder / shard)) {
-      absent.push_back(printable(shard));
+    if (!is_there(folder / shard)) {
+      absent.push_back(excerpt(shard));
     }
   }
   if (!absent.empty()) {
@@ -142,7 +140,7 @@ void SafetensorsSet::add_file(const std::filesystem::path& path) {
     if (!added) {
       throw Error(
           ErrorCode::Corrupt,
-          fmt::format("{}: duplicate tensor name '{}', also in {}", label, printable(entry.name),
+          fmt::format("{}: duplicate tensor name '{}', also in {}", label, excerpt(entry.name),
                       display_path(files_[tensors_[place->second].file]->path())));
     }
     tensors_.push_back({.name = std::move(entry.name),
@@ -161,10 +159,10 @@ SafetensorsSet SafetensorsSet::open_file(const std::filesystem::path& file) {
 }
 
 SafetensorsSet SafetensorsSet::open_folder(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / kSingle)) {
+  if (is_there(folder / kSingle)) {
     return open_file(folder / kSingle);
   }
-  if (!std::filesystem::exists(folder / kIndex)) {
+  if (!is_there(folder / kIndex)) {
     no_weights(folder);
   }
   const WeightMap weights = read_index(folder / kIndex);
@@ -188,18 +186,18 @@ void SafetensorsSet::check_index(std::span<const std::pair<std::string, std::str
     if (tensor == nullptr) {
       throw Error(ErrorCode::Corrupt,
                   fmt::format("{}: promises tensor '{}' in {}, which does not hold it", label,
-                              printable(name), printable(shard)));
+                              excerpt(name), excerpt(shard)));
     }
     if (shards[tensor->file] != shard) {
       throw Error(ErrorCode::Corrupt,
-                  fmt::format("{}: promises tensor '{}' in {}, it is in {}", label, printable(name),
-                              printable(shard), printable(shards[tensor->file])));
+                  fmt::format("{}: promises tensor '{}' in {}, it is in {}", label, excerpt(name),
+                              excerpt(shard), excerpt(shards[tensor->file])));
     }
   }
   std::vector<std::string> unlisted;
   for (const StoredTensor& tensor : tensors_) {
     if (!promised.contains(tensor.name)) {
-      unlisted.push_back(printable(tensor.name));
+      unlisted.push_back(excerpt(tensor.name));
     }
   }
   if (!unlisted.empty()) {
@@ -228,7 +226,7 @@ void SafetensorsSet::read_float32(const StoredTensor& tensor, std::span<float> o
       tensor.type != StoredType::BF16) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("{}: tensor '{}' is {}; weights are read from F32, F16 and BF16",
-                            display_path(file.path()), printable(tensor.name),
+                            display_path(file.path()), excerpt(tensor.name),
                             stored_type_name(tensor.type)));
   }
   TB_CHECK(static_cast<std::int64_t>(out.size()) == tensor.elements());

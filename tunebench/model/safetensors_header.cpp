@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/file_content.h"
 #include "tunebench/base/text.h"
 
 namespace tunebench::model {
@@ -65,7 +66,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return unexpected("a negative number");
   }
   bool number_float(number_float_t /*value*/, const string_t& text) override {
-    return unexpected("the number " + printable(text));
+    return unexpected("the number " + excerpt(text));
   }
   bool binary(binary_t& /*value*/) override { return unexpected("bytes"); }
 
@@ -96,7 +97,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   bool key(string_t& value) override {
     if (depth_ == 1) {
       if (!names_.insert(value).second) {
-        problem = fmt::format("duplicate tensor name '{}'", printable(value));
+        problem = fmt::format("duplicate tensor name '{}'", excerpt(value));
         return false;
       }
       in_metadata_ = value == "__metadata__";
@@ -111,7 +112,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     field_ = std::move(value);
     const RawEntry& entry = entries.back();
     if (field_ != "dtype" && field_ != "shape" && field_ != "data_offsets") {
-      problem = fmt::format("{}: unknown field '{}'", where(), printable(field_));
+      problem = fmt::format("{}: unknown field '{}'", where(), excerpt(field_));
       return false;
     }
     if ((field_ == "dtype" && entry.dtype) || (field_ == "shape" && entry.shape) ||
@@ -149,9 +150,8 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   [[nodiscard]] std::string where() const {
-    return entries.empty() || depth_ < 2
-               ? "header"
-               : fmt::format("tensor '{}'", printable(entries.back().name));
+    return entries.empty() || depth_ < 2 ? "header"
+                                         : fmt::format("tensor '{}'", excerpt(entries.back().name));
   }
 
   bool unexpected(std::string_view found) {
@@ -197,14 +197,14 @@ std::optional<std::uint64_t> bytes_needed(const std::vector<std::uint64_t>& shap
 }
 
 HeaderEntry checked_entry(RawEntry& raw, std::string_view label) {
-  const std::string where = fmt::format("tensor '{}'", printable(raw.name));
+  const std::string where = fmt::format("tensor '{}'", excerpt(raw.name));
   if (!raw.dtype || !raw.shape || !raw.offsets || raw.offsets->size() != 2) {
     corrupt(label, where + ": dtype, shape and two data_offsets are due");
   }
   const auto known = std::find_if(kStoredTypes.begin(), kStoredTypes.end(),
                                   [&](const TypeInfo& entry) { return entry.name == *raw.dtype; });
   if (known == kStoredTypes.end()) {
-    corrupt(label, fmt::format("{}: unknown dtype {}", where, printable(*raw.dtype)));
+    corrupt(label, fmt::format("{}: unknown dtype {}", where, excerpt(*raw.dtype)));
   }
   const std::optional<std::uint64_t> needed = bytes_needed(*raw.shape, known->bytes);
   const std::uint64_t begin = raw.offsets->front();
@@ -235,7 +235,7 @@ void check_layout(const std::vector<HeaderEntry>& entries, std::size_t header_by
   for (const HeaderEntry& entry : entries) {
     if (entry.begin != place) {
       corrupt(label,
-              fmt::format("tensor '{}': starts at {}, {} {}", printable(entry.name), entry.begin,
+              fmt::format("tensor '{}': starts at {}, {} {}", excerpt(entry.name), entry.begin,
                           entry.begin < place ? "inside the tensor before it, which ends at"
                                               : "a hole after",
                           place));
@@ -249,7 +249,7 @@ void check_layout(const std::vector<HeaderEntry>& entries, std::size_t header_by
     });
     corrupt(label, fmt::format("is cut off: {} bytes expected, {} found; tensor '{}' is not whole; "
                                "get the file again",
-                               header_bytes + place, file_bytes, printable(last->name)));
+                               header_bytes + place, file_bytes, excerpt(last->name)));
   }
   if (place < data_bytes) {
     corrupt(label, fmt::format("{} bytes follow the last tensor", data_bytes - place));
@@ -291,25 +291,6 @@ std::string_view stored_type_name(StoredType type) {
 
 std::int64_t stored_type_bytes(StoredType type) {
   return info(type).bytes;
-}
-
-std::string placeholder_kind(std::string_view content) {
-  constexpr std::size_t kLooked = 1024;
-  const std::string_view start = trim(content.substr(0, kLooked));
-  if (start.starts_with("version https://git-lfs.github.com/spec/")) {
-    for (const std::string& line : split(start, '\n')) {
-      if (line.starts_with("size ")) {
-        return fmt::format("a Git LFS pointer (stated size {} bytes)",
-                           printable(trim(std::string_view(line).substr(5))));
-      }
-    }
-    return "a Git LFS pointer";
-  }
-  const std::string head = lower_ascii(start.substr(0, 16));
-  if (head.starts_with("<!doctype") || head.starts_with("<html") || head.starts_with("<?xml")) {
-    return "a web page";
-  }
-  return "";
 }
 
 SafetensorsHeader read_safetensors_header(std::string_view file, std::string_view label) {

@@ -31,8 +31,4 @@ struct SafetensorsHeader {
 /// Format: github.com/huggingface/safetensors#format.
 SafetensorsHeader read_safetensors_header(std::string_view file, std::string_view label);
 
-/// What stands in place of the wanted content: "a Git LFS pointer (stated size 12 bytes)", "a web
-/// page"; empty when it is neither.
-std::string placeholder_kind(std::string_view content);
-
 }  // namespace tunebench::model

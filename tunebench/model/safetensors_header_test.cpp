@@ -51,6 +51,7 @@ TEST(SafetensorsHeaderTest, ReadsTensorsInFileOrder) {
   EXPECT_EQ(header.entries[2].end, file.size());
 }
 
+// WGT-05
 TEST(SafetensorsHeaderTest, RefusesOffsetsThatLie) {
   EXPECT_EQ(header_refusal(one_tensor("F32", "[1000,1000]", "[0,4]")),
             "m.safetensors: tensor 't': data_offsets [0, 4] hold 4 bytes, F32 [1000, 1000] needs "
@@ -72,6 +73,7 @@ TEST(SafetensorsHeaderTest, RefusesOffsetsThatLie) {
               HasSubstr("tensor 't'"));
 }
 
+// WGT-05
 TEST(SafetensorsHeaderTest, RefusesAnUnknownType) {
   EXPECT_EQ(header_refusal(one_tensor("F9_X", "[64]", "[0,64]")),
             "m.safetensors: tensor 't': unknown dtype F9_X");
@@ -92,6 +94,7 @@ TEST(SafetensorsHeaderTest, RefusesHolesOverlapsAndRests) {
   EXPECT_THAT(header_refusal(two("[16,32]"), 31), HasSubstr("tensor 'b' is not whole"));
 }
 
+// WGT-07
 TEST(SafetensorsHeaderTest, RefusesANameTwice) {
   EXPECT_EQ(header_refusal(R"({"k":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},)"
                            R"("k":{"dtype":"F32","shape":[4],"data_offsets":[16,32]}})",
@@ -120,6 +123,7 @@ TEST(SafetensorsHeaderTest, RefusesHeadersOfAnotherShape) {
   EXPECT_THAT(header_refusal(R"({"t":)" + std::string(500000, '[')), HasSubstr("a list"));
 }
 
+// WGT-03
 TEST(SafetensorsHeaderTest, NamesWhatStandsInPlaceOfWeights) {
   EXPECT_EQ(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 4976698672\n"),
             "m.safetensors: is a Git LFS pointer (stated size 4976698672 bytes); the weights were "
@@ -128,6 +132,7 @@ TEST(SafetensorsHeaderTest, NamesWhatStandsInPlaceOfWeights) {
             "m.safetensors: is a web page; the weights were not downloaded");
 }
 
+// WGT-04
 TEST(SafetensorsHeaderTest, SaysHowMuchOfACutOffFileIsThere) {
   EXPECT_EQ(refusal(""),
             "m.safetensors: is cut off: 0 bytes, a header length alone takes 8; get the file "

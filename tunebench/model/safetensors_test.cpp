@@ -86,6 +86,7 @@ TEST(SafetensorsSetTest, ReadsShards) {
   EXPECT_THAT(values(set, "b"), ElementsAre(1.0F, 1 + 1 / 64.0F, 1 + 2 / 64.0F));
 }
 
+// WGT-08
 TEST(SafetensorsSetTest, ListsAbsentShards) {
   const TemporaryFolder folder;
   write_shards(folder.path(), three_tensors(), 3);
@@ -97,6 +98,7 @@ TEST(SafetensorsSetTest, ListsAbsentShards) {
                 "model-00003-of-00003.safetensors");
 }
 
+// WGT-04
 TEST(SafetensorsSetTest, NamesTheShardThatIsShort) {
   const TemporaryFolder folder;
   write_shards(folder.path(), three_tensors(), 3);
@@ -106,6 +108,7 @@ TEST(SafetensorsSetTest, NamesTheShardThatIsShort) {
               HasSubstr(shard.string() + ": is cut off"));
 }
 
+// WGT-08
 TEST(SafetensorsSetTest, RefusesAnIndexThatDoesNotAgreeWithTheShards) {
   const TemporaryFolder folder;
   const Json index = write_shards(folder.path(), three_tensors(), 2);

@@ -31,6 +31,19 @@ bool is_leftover(std::string_view name) {
   return name.ends_with(".rotary_emb.inv_freq");
 }
 
+/// The parts into which GPTQ and AWQ take a matrix apart.
+void refuse_quantized(const SafetensorsSet& weights, const std::string& where) {
+  for (const StoredTensor& tensor : weights.tensors()) {
+    if (tensor.name.ends_with(".qweight") || tensor.name.ends_with(".qzeros") ||
+        tensor.name.ends_with(".g_idx")) {
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("{}: tensor '{}' is a part of GPTQ or AWQ quantized weights, which "
+                              "this program does not train; give the model in F32, F16 or BF16",
+                              where, excerpt(tensor.name)));
+    }
+  }
+}
+
 void decide_qkv_bias(const SafetensorsSet& weights, const std::string& where, ModelSpec& spec) {
   if (spec.model_type != "llama" && spec.model_type != "qwen2") {
     return;
@@ -124,7 +137,7 @@ void check_unexpected(const SafetensorsSet& weights, const std::string& where,
       throw Error(ErrorCode::InvalidInput,
                   fmt::format("{}: tensor '{}' has no place in a {} of the shape that config.json "
                               "tells",
-                              where, printable(tensor.name), spec.model_type));
+                              where, excerpt(tensor.name), spec.model_type));
     }
   }
   if (leftovers > 0) {
@@ -140,6 +153,7 @@ void check_unexpected(const SafetensorsSet& weights, const std::string& where,
 void match_weights(const SafetensorsSet& weights, const std::filesystem::path& folder,
                    ModelSpec& spec) {
   const std::string where = display_path(folder);
+  refuse_quantized(weights, where);
   decide_qkv_bias(weights, where, spec);
   const std::vector<TensorShape> expected = tensor_shapes(spec);
   check_expected(weights, where, expected);

@@ -95,7 +95,7 @@ std::filesystem::path home_folder() {
 std::unique_ptr<Database> open_database(const std::filesystem::path& file, OpenMode mode,
                                         std::chrono::milliseconds wait) {
   std::error_code failure;
-  if (std::filesystem::is_directory(file, failure)) {
+  if (!file.has_filename() || std::filesystem::is_directory(file, failure)) {
     throw Error(ErrorCode::Io,
                 fmt::format("{} is a folder; give the name of a file in it", display_path(file)));
   }

@@ -75,6 +75,7 @@ class ProcessesTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
+// RDB-01
 TEST_F(ProcessesTest, EightProcessesMakeOneStoreAndLoseNothing) {
   constexpr int kProcesses = 8;
   constexpr int kRecords = 10;
@@ -137,6 +138,7 @@ TEST_F(ProcessesTest, RecordsOutliveAKillAtAnyMoment) {
   EXPECT_EQ(store->mark_dead_runs().size(), 5U);
 }
 
+// RDB-01
 TEST_F(ProcessesTest, WaitsForALockHeldFromOutside) {
   const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
   const store::Run run = store->begin_run("x", 1);

@@ -151,6 +151,7 @@ TEST_F(StoreTest, RefusesAnIdTwice) {
   EXPECT_EQ(store_->all_records().size(), 1U);
 }
 
+// RDB-03
 TEST_F(StoreTest, MarksRunsWhoseProcessIsGone) {
   const pid_t child = start_child([this] {
     const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);

@@ -28,6 +28,7 @@ void expect_rates(const Schedule& schedule, const std::vector<double>& wanted) {
   }
 }
 
+// OPT-04
 TEST(ScheduleTest, CosineWithOneWarmUpStepFollowsHuggingFace) {
   EXPECT_EQ(warmup_steps(0.03, 10), 1);
   expect_rates({.kind = "cosine", .peak = 1e-5, .total_steps = 10, .warmup_steps = 1},
@@ -35,16 +36,19 @@ TEST(ScheduleTest, CosineWithOneWarmUpStepFollowsHuggingFace) {
                 3.01537e-7});
 }
 
+// OPT-05
 TEST(ScheduleTest, ARunOfWarmUpOnlyRisesToJustBelowThePeak) {
   expect_rates({.kind = "cosine", .peak = 1e-5, .total_steps = 10, .warmup_steps = 10},
                {0, 1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 7e-6, 8e-6, 9e-6});
 }
 
+// OPT-05
 TEST(ScheduleTest, CosineWithoutWarmUpBeginsAtThePeak) {
   expect_rates({.kind = "cosine", .peak = 1e-5, .total_steps = 4},
                {1e-5, 8.53553e-6, 5e-6, 1.46447e-6});
 }
 
+// OPT-05
 TEST(ScheduleTest, OneStepThatIsAllWarmUpHasRateZero) {
   expect_rates({.kind = "cosine", .peak = 1e-5, .total_steps = 1, .warmup_steps = 1}, {0});
 }
@@ -82,6 +86,7 @@ TEST(ScheduleTest, RefusesAnUnknownKind) {
   }
 }
 
+// OPT-05
 TEST(ScheduleTest, WarmUpRoundsUpAndItsRatioIsChecked) {
   EXPECT_EQ(warmup_steps(0.0, 7), 0);
   EXPECT_EQ(warmup_steps(0.5, 7), 4);

@@ -129,6 +129,7 @@ TEST_P(FineTuningTest, TheSameSeedGivesTheSameBitsAndAnotherSeedDoesNot) {
   EXPECT_EQ(weights_of(first, source_.spec), weights_of(second, source_.spec));
 }
 
+// OPT-01
 TEST_P(FineTuningTest, FourMicroBatchesOfUnequalLabelsEqualOneBatch) {
   data::MicroBatch whole = tiny_batch(4, 12, 9);
   for (const auto& [sample, masked] : {std::pair{0, 10}, {1, 2}, {3, 7}}) {
@@ -191,6 +192,7 @@ TEST_P(FineTuningTest, UsesExactlyThePlannedMemoryHoweverManyStepsItTakes) {
   EXPECT_EQ(sum, tuning.memory_high_water());
 }
 
+// OPT-08
 TEST_P(FineTuningTest, SkipsAndMarksAStepThatIsNotFinite) {
   FineTuningOptions options = tiny_options();
   options.schedule.peak = 1e30;
@@ -227,6 +229,7 @@ TEST_P(FineTuningTest, ReportsTheNormBeforeClipping) {
   EXPECT_GT(clipped.step(batch).grad_norm, 0.1);
 }
 
+// OPT-04
 TEST_P(FineTuningTest, AdvancesTheScheduleOncePerStepWhateverTheAccumulation) {
   FineTuningOptions options = tiny_options();
   options.schedule = {.kind = "cosine", .peak = 1e-5, .total_steps = 10, .warmup_steps = 1};
