@@ -120,6 +120,14 @@ class SqliteStore final : public Store {
     return read_records(rows);
   }
 
+  [[nodiscard]] std::vector<record::Record> attempts(const std::string& key) const override {
+    Statement rows(*database_,
+                   "SELECT body FROM record WHERE key = ? AND status <> 'interrupted' "
+                   "ORDER BY number");
+    rows.bind(0, key);
+    return read_records(rows);
+  }
+
   [[nodiscard]] std::vector<Run> runs() const override {
     Statement rows(*database_, fmt::format("SELECT {} FROM run ORDER BY number DESC", kRunColumns));
     return read_runs(rows);

@@ -56,6 +56,9 @@ class Store {
   /// Valid records (status ok or invalid_config) with this key, oldest first.
   [[nodiscard]] virtual std::vector<record::Record> reusable(const std::string& key) const = 0;
 
+  /// Records with this key however they ended, interrupted ones left out, oldest first.
+  [[nodiscard]] virtual std::vector<record::Record> attempts(const std::string& key) const = 0;
+
   /// Newest first.
   [[nodiscard]] virtual std::vector<Run> runs() const = 0;
   /// By full name, unique prefix, "@last", "@last~1". Errors: NotFound with the nearest name;

@@ -112,6 +112,7 @@ TEST_F(StoreTest, ReusesOnlyValidRecordsOfTheKeyOldestFirst) {
   }
   store_->append(sample_record(run.name, "other"));
   EXPECT_EQ(ids(store_->reusable("wanted")), good);
+  EXPECT_EQ(store_->attempts("wanted").size(), 5U) << "all but the interrupted one";
   EXPECT_THAT(store_->reusable("unknown"), IsEmpty());
 }
 
