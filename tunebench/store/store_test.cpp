@@ -135,6 +135,23 @@ TEST_F(StoreTest, LinksReusedRecordsToTheRunThatShowsThem) {
   EXPECT_EQ(store_->records_of(first.name).size(), 1U);
 }
 
+TEST_F(StoreTest, LinksAllOrNone) {
+  const store::Run first = store_->begin_run("a", 2);
+  std::vector<std::string> known;
+  for (int i = 0; i < 2; ++i) {
+    const record::Record record = sample_record(first.name);
+    store_->append(record);
+    known.push_back(record.id);
+  }
+  const store::Run second = store_->begin_run("b", 2);
+  store_->link_reused(second.name, known);
+  EXPECT_EQ(store_->records_of(second.name).size(), 2U);
+  const store::Run third = store_->begin_run("c", 2);
+  known.emplace_back("none");
+  EXPECT_EQ(message_of([&] { store_->link_reused(third.name, known); }), "there is no record none");
+  EXPECT_THAT(store_->records_of(third.name), IsEmpty());
+}
+
 TEST_F(StoreTest, RefusesWhatRefersToNothing) {
   EXPECT_EQ(message_of([&] { store_->append(sample_record("nobody")); }),
             "no run is named 'nobody'");

@@ -122,10 +122,11 @@ void check_memory(const Job& job, const Setup& setup, const engine::Ops& ops,
       throw;
     }
     needed_bytes = smallest_need(setup.source.spec, options);
-    throw Error(
-        ErrorCode::OutOfMemory,
-        fmt::format("needs {}, may use {}; --force tries anyway: {}", format_bytes(needed_bytes),
-                    format_bytes(options.memory_bytes), error.message()));
+    throw Error(ErrorCode::OutOfMemory,
+                fmt::format("needs {}, may use {}; --force tries anyway, a lower batch_size or "
+                            "model_max_length needs less{}",
+                            format_bytes(needed_bytes), format_bytes(options.memory_bytes),
+                            options.allow_recompute ? "" : ", as does gradient_checkpointing"));
   }
 }
 

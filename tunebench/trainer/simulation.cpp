@@ -191,6 +191,7 @@ void read_step(Members& step, Simulation& simulation) {
     simulation.outlier_runs = outliers.number("runs", 0, 0, 1);
     simulation.outlier_factor = outliers.number("factor", 3, 1e-3, 1e6);
   });
+  step.finish();  // a misspelled base_s is told as that
   if (simulation.step_s <= 0 && simulation.token_s <= 0) {
     step.fail(step.path(), "needs base_s or per_token_s above 0");
   }
