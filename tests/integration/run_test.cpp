@@ -18,8 +18,8 @@ using testing::Not;
 
 /// Short measurements of the smallest model.
 std::vector<std::string> short_run(std::vector<std::string> more = {}) {
-  std::vector<std::string> words{"run",     "--model", "tiny",        "--length", "32,64",
-                                 "--batch", "1,2",     "--max-steps", "12"};
+  std::vector<std::string> words{"run", "--model",     "tiny", "--length",  "32,64", "--batch",
+                                 "1,2", "--max-steps", "12",   "--repeats", "1"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -98,9 +98,9 @@ TEST(Run, ReadsAModelFolderAndAJsonLinesFile) {
       session.write("d.jsonl",
                     "{\"output\":\"aaa\"}\n{\"output\":\"bbbbb\"}\n{\"output\":\"cccccccc\"}\n"
                     "{\"output\":\"dd\"}\n");
-  const Said said =
-      session.run({"run", "--model", "modèle 🦙", "--dataset", data, "--length", "32", "--batch",
-                   "1,2,4", "--gradient-accumulation-steps", "1", "--num-train-epochs", "1"});
+  const Said said = session.run({"run", "--model", "modèle 🦙", "--dataset", data, "--length",
+                                 "32", "--batch", "1,2,4", "--gradient-accumulation-steps", "1",
+                                 "--num-train-epochs", "1", "--repeats", "1"});
   EXPECT_EQ(said.exit.code, 0) << said.err;
   EXPECT_THAT(said.out, Not(HasSubstr("random")));
   const Json table = session.exported();
@@ -112,6 +112,27 @@ TEST(Run, ReadsAModelFolderAndAJsonLinesFile) {
                                                : batch == 2 ? 26
                                                             : 32)
         << "with padding, batch " << batch;
+  }
+}
+
+// TPT-07: batch 1 four times and batch 4 once are the same step.
+TEST(Run, AccumulatedSamplesAreCountedLikeABatch) {
+  Session session;
+  const std::string data = session.write(
+      "tp.jsonl",
+      "{\"text\":\"aaa\"}\n{\"text\":\"bbbbb\"}\n{\"text\":\"cccccccc\"}\n{\"text\":\"dd\"}\n");
+  for (const auto& [batch, accumulation] : {std::pair("1", "4"), std::pair("4", "1")}) {
+    const Said said =
+        session.run({"run", "-m", "tiny", "--dataset", data, "-l", "32", "-b", batch,
+                     "--gradient-accumulation-steps", accumulation, "--num-train-epochs", "1"});
+    EXPECT_EQ(said.exit.code, 0) << said.err;
+  }
+  const Json rows = session.exported();
+  ASSERT_EQ(rows.as_array().size(), 2U);
+  for (const Json& row : rows.as_array()) {
+    EXPECT_EQ(row.at("tokens_nonpad_total").as_int(), 18);
+    EXPECT_EQ(row.at("steps_total").as_int(), 1);
+    EXPECT_EQ(row.at("samples_total").as_int(), 4);
   }
 }
 
@@ -129,7 +150,7 @@ TEST(Run, AChangedDatasetIsMeasuredAgain) {
 TEST(Run, KilledInTheMiddleItGoesOnWhereItStopped) {
   Session session;
   const std::vector<std::string> words{
-      "run", "-m", "tiny", "-l", "32", "-b", "1..5", "--stop-after-seconds", "1"};
+      "run", "-m", "tiny", "-l", "32", "-b", "1..5", "--repeats", "1", "--stop-after-seconds", "1"};
   Session::Running killed = session.start(words);
   ASSERT_TRUE(session.wait_for_measurements(1));
   killed.signal(SIGKILL);
@@ -153,7 +174,7 @@ TEST(Run, KilledInTheMiddleItGoesOnWhereItStopped) {
 TEST(Run, TellsOfADeadRunOnce) {
   Session session;
   const std::vector<std::string> words{
-      "run", "-m", "tiny", "-l", "32", "-b", "1..5", "--stop-after-seconds", "1"};
+      "run", "-m", "tiny", "-l", "32", "-b", "1..5", "--repeats", "1", "--stop-after-seconds", "1"};
   Session::Running killed = session.start(words);
   ASSERT_TRUE(session.wait_for_measurements(1));
   killed.signal(SIGKILL);
@@ -168,7 +189,7 @@ TEST(Run, TellsOfADeadRunOnce) {
 TEST(Run, CtrlCKeepsWhatIsMeasuredAndNamesTheCommandThatGoesOn) {
   Session session;
   const std::vector<std::string> words{
-      "run", "-m", "tiny", "-l", "32", "-b", "1..5", "--stop-after-seconds", "2"};
+      "run", "-m", "tiny", "-l", "32", "-b", "1..5", "--repeats", "1", "--stop-after-seconds", "2"};
   Session::Running running = session.start(words);
   ASSERT_TRUE(session.wait_for_measurements(1));
   running.signal(SIGINT);
@@ -209,8 +230,9 @@ TEST(Run, AFailedPointIsARowWithItsReason) {
   EXPECT_FALSE(row.at("is_valid").as_bool());
   EXPECT_THAT(row.at("reason").as_string(), Not(IsEmpty()));
   EXPECT_TRUE(row.at("tokens_per_s").is_null());
-  const Said some = session.run({"run", "-m", "tiny,smollm2-135m", "-l", "512", "-b", "1",
-                                 "--memory-limit-gib", "0.5", "--max-steps", "2"});
+  const Said some =
+      session.run({"run", "-m", "tiny,smollm2-135m", "-l", "512", "-b", "1", "--memory-limit-gib",
+                   "0.5", "--max-steps", "2", "--repeats", "1"});
   EXPECT_EQ(some.exit.code, 2) << some.err;
 }
 

@@ -1,6 +1,9 @@
 #include "tunebench/campaign/campaign.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -8,7 +11,10 @@
 #include <fmt/core.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/random.h"
 #include "tunebench/campaign/time_left.h"
+#include "tunebench/measure/auto_stop.h"
+#include "tunebench/stats/summary.h"
 
 namespace tunebench::campaign {
 
@@ -16,15 +22,16 @@ namespace {
 
 /// What a campaign knows about one point.
 struct PointState {
-  std::int64_t valid = 0;      ///< measurements that count, reused ones included
+  std::int64_t counted = 0;    ///< measurements that count, reused ones included
+  std::int64_t valid = 0;      ///< of those, the valid ones
   bool finished = false;       ///< nothing more is to be measured
   std::set<std::string> seen;  ///< records linked or made
+  std::vector<double> rates;   ///< of the valid ones
 };
 
-bool worth_another_try(record::Outcome outcome) {
-  return outcome == record::Outcome::Crashed || outcome == record::Outcome::Killed ||
-         outcome == record::Outcome::Io;
-}
+constexpr std::array kPauses = {std::chrono::milliseconds(500), std::chrono::milliseconds(2000)};
+/// How soon an interrupt is noticed in a pause.
+constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(100);
 
 /// Sortable by time; unique as the names of runs are.
 std::string new_record_id(Clock& clock, const std::string& run, std::int64_t number) {
@@ -39,72 +46,85 @@ class Campaign {
   Result run() {
     const store::Run run = tools_.store.begin_run(tools_.command, plan_.measurements());
     result_.run = run.name;
-    link_known();
+    std::vector<std::string> known;
+    for (std::size_t index = 0; index < states_.size(); ++index) {
+      find_known(index, known);
+    }
+    tools_.store.link_reused(run.name, known);
     observer_.started(run, result_.reused);
     measure_rounds();
     tools_.store.end_run(run.name, result_.interrupted ? "interrupted" : "finished");
     for (const PointState& state : states_) {
-      result_.valid_points += state.valid > 0 ? 1 : 0;
-      result_.failed_points += state.valid > 0 ? 0 : 1;
+      const bool answered = plan_.stability ? state.counted > 0 : state.valid > 0;
+      result_.valid_points += answered ? 1 : 0;
+      result_.failed_points += answered ? 0 : 1;
     }
     return result_;
   }
 
  private:
-  /// Links what the store knows of a point and this run has not seen, up to what is wanted.
-  void link_known(std::size_t index) {
+  /// Counts what the store knows of a point and this run has not seen, up to what is wanted; adds
+  /// the ids to `known`, to be linked.
+  void find_known(std::size_t index, std::vector<std::string>& known) {
     PointState& state = states_[index];
     if (plan_.fresh || state.finished) {
       return;
     }
-    for (const record::Record& record : tools_.store.reusable(plan_.points[index].key)) {
+    const std::string& key = plan_.points[index].key;
+    for (const record::Record& record :
+         plan_.stability ? tools_.store.attempts(key) : tools_.store.reusable(key)) {
       if (state.finished) {
         break;
       }
       if (state.seen.insert(record.id).second) {
-        tools_.store.link_reused(result_.run, record.id);
+        known.push_back(record.id);
         ++result_.reused;
+        ++done_;
         count(state, record);
       }
     }
   }
 
-  void link_known() {
-    for (std::size_t index = 0; index < states_.size(); ++index) {
-      link_known(index);
-      done_ += states_[index].valid;
-    }
-  }
-
   void count(PointState& state, const record::Record& record) const {
+    if (!record.is_valid() && !plan_.stability) {
+      state.finished = true;
+      return;
+    }
+    ++state.counted;
     if (record.is_valid()) {
       ++state.valid;
-      state.finished = state.valid >= plan_.repeats;
-    } else {
-      state.finished = true;
+      state.rates.push_back(record.number("tokens_per_s").value_or(0));
     }
+    state.finished = state.counted >= plan_.repeats.count && precise_enough(state);
+  }
+
+  [[nodiscard]] bool precise_enough(const PointState& state) const {
+    if (!plan_.repeats.until || state.counted >= plan_.repeats.most) {
+      return true;
+    }
+    const std::optional<stats::Interval> interval = stats::mean_interval(state.rates);
+    return interval && interval->half_width() <= *plan_.repeats.until * stats::mean(state.rates);
   }
 
   void measure_rounds() {
-    for (std::int64_t round = 1; round <= plan_.repeats; ++round) {
-      for (std::size_t index = 0; index < states_.size(); ++index) {
-        if (states_[index].valid >= round) {
-          continue;
-        }
-        if (states_[index].finished) {
-          ++done_;  // its repeats are given up
+    for (std::int64_t round = 1; remaining_count() > 0; ++round) {
+      for (const std::size_t index : order_of(round)) {
+        PointState& state = states_[index];
+        if (state.finished || state.counted >= round) {
           continue;
         }
         if (tools_.stop.level.load() > 0) {
           result_.interrupted = true;
           return;
         }
-        const std::int64_t before = states_[index].valid;
-        link_known(index);
-        if (states_[index].valid == before && !states_[index].finished) {
+        std::vector<std::string> known;
+        find_known(index, known);
+        if (!known.empty()) {
+          tools_.store.link_reused(result_.run, known);
+        }
+        if (!state.finished && state.counted < round) {
           measure(index, round);
         }
-        ++done_;
         if (result_.interrupted) {
           return;
         }
@@ -112,16 +132,30 @@ class Campaign {
     }
   }
 
-  /// One measurement, with its second attempt when the first died.
+  /// Fisher and Yates, drawn for each round.
+  [[nodiscard]] std::vector<std::size_t> order_of(std::int64_t round) const {
+    std::vector<std::size_t> order(states_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (plan_.repeats.order_seed) {
+      for (std::size_t left = order.size(); left > 1; --left) {
+        std::swap(order[left - 1],
+                  order[uniform_int(*plan_.repeats.order_seed, static_cast<std::uint64_t>(round),
+                                    left, left)]);
+      }
+    }
+    return order;
+  }
+
+  /// One measurement, with its further attempts when that may help.
   void measure(std::size_t index, std::int64_t round) {
     const PlannedPoint& planned = plan_.points[index];
     PointState& state = states_[index];
-    for (std::int64_t attempt = 1; attempt <= 2; ++attempt) {
-      const Position position{.number = done_ + 1,
-                              .total = plan_.measurements(),
-                              .point = &planned,
-                              .round = round,
-                              .attempt = attempt};
+    const std::int64_t attempts = plan_.stability ? 1 : kMostAttempts;
+    const Position first{
+        .number = done_ + 1, .total = done_ + remaining_count(), .point = &planned, .round = round};
+    for (std::int64_t attempt = 1; attempt <= attempts; ++attempt) {
+      Position position = first;
+      position.attempt = attempt;
       const record::Record record = measure_once(position);
       tools_.store.append(record);
       state.seen.insert(record.id);
@@ -129,17 +163,31 @@ class Campaign {
         result_.interrupted = true;
       }
       const bool again =
-          attempt == 1 && worth_another_try(record.status) && tools_.stop.level.load() == 0;
+          attempt < attempts && worth_another_try(record.status) && tools_.stop.level.load() == 0;
       observer_.measured(position, record, again);
       if (record.is_valid()) {
         ++result_.measured;
       }
       if (!again) {
+        ++done_;
         if (!result_.interrupted || record.is_valid()) {
           count(state, record);
         }
         return;
       }
+      pause(kPauses[static_cast<std::size_t>(attempt - 1)]);
+      if (tools_.stop.level.load() > 0) {
+        result_.interrupted = true;
+        return;
+      }
+    }
+  }
+
+  /// Ends early when the user does not want to wait.
+  void pause(std::chrono::nanoseconds duration) const {
+    const std::chrono::nanoseconds until = tools_.clock.now() + duration;
+    while (tools_.stop.level.load() == 0 && tools_.clock.now() < until) {
+      tools_.clock.sleep_for(std::min(kLook, until - tools_.clock.now()));
     }
   }
 
@@ -152,7 +200,10 @@ class Campaign {
                              .log_file = tools_.log_folder / (id + ".log"),
                              .planned_steps = planned.planned_steps,
                              .memory_bytes = planned.memory_bytes,
-                             .protocol = {}};
+                             .repeat = position.round,
+                             .attempt = position.attempt,
+                             .force = plan_.force,
+                             .protocol = measure::protocol_for(planned.point)};
     request.protocol.timeout_s = planned.timeout_s;
     observer_.measuring(position);
     const std::chrono::nanoseconds begin = tools_.clock.now();
@@ -190,14 +241,25 @@ class Campaign {
     }
   }
 
-  /// The measurements after the running one.
-  std::vector<const PlannedPoint*> remaining() const {
+  /// At least so many measurements of a point are still to come.
+  [[nodiscard]] std::int64_t wanted(const PointState& state) const {
+    return state.finished ? 0 : std::max<std::int64_t>(1, plan_.repeats.count - state.counted);
+  }
+
+  [[nodiscard]] std::int64_t remaining_count() const {
+    std::int64_t count = 0;
+    for (const PointState& state : states_) {
+      count += wanted(state);
+    }
+    return count;
+  }
+
+  /// The measurements to come, the running one included.
+  [[nodiscard]] std::vector<const PlannedPoint*> remaining() const {
     std::vector<const PlannedPoint*> points;
     for (std::size_t index = 0; index < states_.size(); ++index) {
-      if (!states_[index].finished) {
-        points.insert(points.end(), static_cast<std::size_t>(plan_.repeats - states_[index].valid),
-                      &plan_.points[index]);
-      }
+      points.insert(points.end(), static_cast<std::size_t>(wanted(states_[index])),
+                    &plan_.points[index]);
     }
     return points;
   }
@@ -213,6 +275,12 @@ class Campaign {
 };
 
 }  // namespace
+
+bool worth_another_try(record::Outcome outcome) {
+  using enum record::Outcome;
+  return outcome == Crashed || outcome == Killed || outcome == Io || outcome == Cuda ||
+         outcome == Nccl;
+}
 
 Result run_campaign(const Plan& plan, const Tools& tools, Observer& observer) {
   return Campaign(plan, tools, observer).run();

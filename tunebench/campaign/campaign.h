@@ -57,11 +57,19 @@ struct Tools {
   std::string command;               ///< as typed, for the run's row
 };
 
+/// True when trying the same point again may end otherwise: a child that crashed, was killed, or
+/// met an error of input and output, CUDA or NCCL. Not for what ran out of memory or time or is
+/// invalid.
+bool worth_another_try(record::Outcome outcome);
+/// Attempts at one repeat in all.
+inline constexpr std::int64_t kMostAttempts = 3;
+
 /// Measures what the store does not know yet. Every record is stored before the next measurement
 /// starts. Order: rounds over the points, so that drift of the machine spreads over all of them.
-/// A child that crashed, was killed or hit an input-output error is tried once more; a point that
-/// ran out of memory or time or is invalid is not, nor in later rounds. Before each measurement
-/// the store is asked again, so that two processes with one plan share the work.
+/// What is worth another try gets up to three attempts, after pauses of 0.5 s and 2 s; a point that
+/// failed for good is left alone in later rounds. In a stability experiment nothing is tried again
+/// and every run counts, however it ended, but interrupted ones. Before each measurement the store
+/// is asked again, so that two processes with one plan share the work.
 /// Errors: those of the store and of starting a child.
 Result run_campaign(const Plan& plan, const Tools& tools, Observer& observer);
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/fake_clock.h"
 #include "tunebench/base/files.h"
 #include "tunebench/experiment/property.h"
 
@@ -113,7 +114,7 @@ class Notes : public Observer {
 class CampaignTest : public testing::Test {
  protected:
   [[nodiscard]] static Plan plan(std::vector<int> batches, std::int64_t repeats = 1) {
-    Plan plan{.experiment = "finetune_full_benchmark-v1.0.0", .repeats = repeats};
+    Plan plan{.experiment = "finetune_full_benchmark-v1.0.0", .repeats = {.count = repeats}};
     for (const int batch : batches) {
       PlannedPoint planned;
       planned.point.experiment = plan.experiment;
@@ -140,7 +141,7 @@ class CampaignTest : public testing::Test {
     return run_campaign(plan,
                         {.store = *store,
                          .trainer = trainer,
-                         .clock = system_clock(),
+                         .clock = clock,
                          .stop = stop,
                          .log_folder = folder.path() / "logs",
                          .command = "tunebench run"},
@@ -151,6 +152,7 @@ class CampaignTest : public testing::Test {
   std::unique_ptr<store::Store> store =
       store::open_store(folder.path() / "store.db", store::OpenMode::Create);
   PlayedTrainer trainer;
+  test_support::FakeClock clock;
   measure::StopFlag stop;
   Notes notes;
 };
@@ -201,7 +203,7 @@ TEST_F(CampaignTest, MeasuresAgainWhenAskedForFreshNumbers) {
   EXPECT_EQ(run(fresh).measured, 1);
 }
 
-TEST_F(CampaignTest, TriesACrashOnceMore) {
+TEST_F(CampaignTest, TriesACrashAgain) {
   trainer.plays = {Play::Crash, Play::Ok};
   const Result result = run(plan({1}));
   EXPECT_THAT(notes.lines, ElementsAre("1/1 batch=1 r1 crashed again", "1/1 batch=1 r1 ok"));
@@ -211,10 +213,10 @@ TEST_F(CampaignTest, TriesACrashOnceMore) {
   EXPECT_EQ(records[1].record.attempt, 2);
 }
 
-TEST_F(CampaignTest, GivesUpAPointThatCrashesTwice) {
-  trainer.plays = {Play::Crash, Play::Crash};
+TEST_F(CampaignTest, GivesUpAPointThatCrashesThreeTimes) {
+  trainer.plays = {Play::Crash, Play::Crash, Play::Crash};
   const Result result = run(plan({1, 2}, 2));
-  EXPECT_THAT(trainer.started_batches, ElementsAre(1, 1, 2, 2));
+  EXPECT_THAT(trainer.started_batches, ElementsAre(1, 1, 1, 2, 2));
   EXPECT_EQ(result.failed_points, 1);
   EXPECT_EQ(result.valid_points, 1);
 }

@@ -172,6 +172,35 @@ std::string title_of(const experiment::Point& point, const Request& request) {
   return title;
 }
 
+Repeats repeats_of(const Request& request, bool stability, std::size_t points,
+                   Diagnostics& problems) {
+  constexpr std::int64_t kSeveral = 3;
+  constexpr std::int64_t kFewestForAnInterval = 2;
+  if (stability) {
+    if (request.repeats || request.until) {
+      problems.push_back({"",
+                          fmt::format("{} makes {} runs of each point; repeats cannot be chosen",
+                                      request.experiment->id, kStabilityRuns),
+                          "leave out --repeats and --until"});
+    }
+    return {.count = kStabilityRuns, .order_seed = request.order_seed};
+  }
+  Repeats repeats{.count = request.repeats.value_or(points > 1 || request.until ? kSeveral : 1),
+                  .until = request.until,
+                  .most = request.most_repeats,
+                  .order_seed = request.order_seed};
+  if (repeats.until) {
+    repeats.count = std::max(repeats.count, kFewestForAnInterval);
+    if (repeats.count > repeats.most) {
+      problems.push_back({"",
+                          fmt::format("{} repeats are more than the {} that --max-repeats allows",
+                                      repeats.count, repeats.most),
+                          ""});
+    }
+  }
+  return repeats;
+}
+
 /// The same mistake at many points is one mistake.
 void add_once(const Diagnostics& found, Diagnostics& problems) {
   std::set<std::string> told;
@@ -186,7 +215,10 @@ void add_once(const Diagnostics& found, Diagnostics& problems) {
 
 double default_timeout_s(const experiment::Point& point, double flops_per_step,
                          std::int64_t planned_steps, int cores) {
-  const double asked_s = std::max(0.0, point.real("stop_after_seconds"));
+  // The warm-up and the window of auto_stop_method, of which a slow step may run over the end.
+  constexpr double kAutoStopS = 180.0;
+  const double asked_s = std::max(point.input("auto_stop_method").is_null() ? 0.0 : kAutoStopS,
+                                  point.real("stop_after_seconds"));
   const bool all_steps = measure::bounds_own_length(point) && asked_s <= 0;
   const std::int64_t most = all_steps ? planned_steps : kSlowStepsOfAWindow;
   const auto steps = static_cast<double>(
@@ -207,9 +239,9 @@ std::int64_t memory_bound(std::int64_t machine_bytes, double limit_gib) {
 
 Plan make_plan(const Request& request, Machine machine, Diagnostics& problems) {
   Plan plan{.experiment = request.experiment->id,
-            .points = {},
-            .repeats = request.repeats,
+            .stability = request.experiment->purpose == "Stability",
             .fresh = request.fresh,
+            .force = request.force,
             .machine = std::move(machine)};
   Diagnostics found;
   Resolver resolver(plan.machine, found);
@@ -239,6 +271,7 @@ Plan make_plan(const Request& request, Machine machine, Diagnostics& problems) {
       plan.points.push_back(std::move(planned));
     }
   }
+  plan.repeats = repeats_of(request, plan.stability, plan.points.size(), found);
   add_once(found, problems);
   return plan;
 }

@@ -12,12 +12,27 @@
 
 namespace tunebench::campaign {
 
+/// How often each point is measured, and in which order.
+struct Repeats {
+  std::int64_t count = 1;  ///< valid measurements wanted per point
+  /// More of them, up to `most`, until half the 95 % interval is at most this share of the mean.
+  std::optional<double> until = {};
+  std::int64_t most = 10;
+  /// Each round goes over the points in an order drawn from this seed; absent: as planned.
+  std::optional<std::uint64_t> order_seed = {};
+};
+
 /// What to measure, as the user asked for it.
 struct Request {
   const experiment::Experiment* experiment = nullptr;
   std::vector<experiment::GivenValues> given;
-  std::int64_t repeats = 1;              ///< valid measurements wanted per point
+  /// Absent: three for several points, one for a single point.
+  std::optional<std::int64_t> repeats = {};
+  std::optional<double> until = {};
+  std::int64_t most_repeats = 10;
+  std::optional<std::uint64_t> order_seed = {};
   bool fresh = false;                    ///< measure also what is known
+  bool force = false;                    ///< start also what does not fit into memory
   std::optional<double> timeout_s = {};  ///< per measurement; absent: from the work of the point
 };
 
@@ -46,13 +61,19 @@ struct PlannedPoint {
 struct Plan {
   std::string experiment;
   std::vector<PlannedPoint> points = {};
-  std::int64_t repeats = 1;
+  Repeats repeats = {};
+  bool stability = false;  ///< the share of failed runs is what is measured: each run counts
   bool fresh = false;
+  bool force = false;
   Machine machine = {};
+  /// At least so many; with `until` perhaps more.
   [[nodiscard]] std::int64_t measurements() const {
-    return repeats * static_cast<std::int64_t>(points.size());
+    return repeats.count * static_cast<std::int64_t>(points.size());
   }
 };
+
+/// Runs of one point that a stability experiment is made of.
+inline constexpr std::int64_t kStabilityRuns = 5;
 
 /// Request to plan: the points, checked against each other's rules, the model's limits and the
 /// dataset. Each model, tokenizer and dataset is opened once. Nothing is written. All mistakes are

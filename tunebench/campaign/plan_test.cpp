@@ -57,6 +57,43 @@ TEST(MakePlan, IsTheProductOfTheValuesLastFastest) {
   EXPECT_EQ(plan.points[0].planned_steps, 1024) << "4096 entries, batch 1, accumulation 4";
 }
 
+TEST(MakePlan, SeveralPointsAreMeasuredThreeTimes) {
+  Diagnostics problems;
+  EXPECT_EQ(plan_of(tiny({32}, {1}), problems).repeats.count, 1);
+  EXPECT_EQ(plan_of(tiny({32}, {1, 2}), problems).repeats.count, 3);
+  const auto with = [&problems](std::optional<std::int64_t> repeats, std::optional<double> until) {
+    return make_plan({.experiment = experiment::find_experiment("finetune_full_benchmark"),
+                      .given = tiny({32}, {1}),
+                      .repeats = repeats,
+                      .until = until,
+                      .most_repeats = 6},
+                     machine(), problems)
+        .repeats;
+  };
+  EXPECT_EQ(with(5, {}).count, 5);
+  EXPECT_EQ(with({}, 0.01).count, 3) << "an interval needs repeats";
+  EXPECT_EQ(with(1, 0.01).count, 2);
+  EXPECT_EQ(with({}, 0.01).most, 6);
+  EXPECT_THAT(lines(problems), IsEmpty());
+  with(7, 0.01);
+  EXPECT_THAT(lines(problems),
+              ElementsAre("7 repeats are more than the 6 that --max-repeats allows"));
+}
+
+TEST(MakePlan, StabilityIsFiveRuns) {
+  Diagnostics problems;
+  Request request{.experiment = experiment::find_experiment("finetune_full_stability"),
+                  .given = tiny({32}, {1, 2})};
+  const Plan plan = make_plan(request, machine(), problems);
+  EXPECT_THAT(lines(problems), IsEmpty());
+  EXPECT_TRUE(plan.stability);
+  EXPECT_EQ(plan.measurements(), 10);
+  EXPECT_EQ(plan.points[0].planned_steps, 5);
+  request.repeats = 3;
+  make_plan(request, machine(), problems);
+  EXPECT_THAT(lines(problems), ElementsAre(HasSubstr("makes 5 runs of each point")));
+}
+
 TEST(MakePlan, KeysChangeWithInputsMachineAndTrainerOnly) {
   Diagnostics problems;
   const std::string key = plan_of(tiny({32}, {1}), problems).points[0].key;

@@ -1,5 +1,6 @@
 #include "tunebench/cli/progress_view.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include <fmt/core.h>
@@ -19,7 +20,7 @@ report::LiveState state_of(const campaign::Position& position, const campaign::P
           .total = position.total,
           .point = position.point->title,
           .round = position.round,
-          .rounds = plan.repeats,
+          .rounds = std::max(plan.repeats.count, position.round),
           .attempt = position.attempt};
 }
 
@@ -52,7 +53,12 @@ void ProgressView::say(const std::string& text) {
 
 void ProgressView::started(const store::Run& run, std::int64_t reused) {
   const std::size_t points = plan_.points.size();
-  const std::string repeats = plan_.repeats > 1 ? fmt::format(" x {} repeats", plan_.repeats) : "";
+  const campaign::Repeats& wanted = plan_.repeats;
+  const std::string repeats = plan_.stability ? fmt::format(" x {} runs", wanted.count)
+                              : wanted.until
+                                  ? fmt::format(" x {} to {} repeats", wanted.count, wanted.most)
+                              : wanted.count > 1 ? fmt::format(" x {} repeats", wanted.count)
+                                                 : "";
   say(fmt::format("plan: {} {}{}, {} reused", points, points == 1 ? "point" : "points", repeats,
                   reused));
   const bool all_known = reused >= plan_.measurements();
@@ -102,7 +108,10 @@ void ProgressView::measured(const campaign::Position& position, const record::Re
     text += ": " + printable(record.reason);
   }
   if (record.status != record::Outcome::Interrupted) {
-    text += again ? " - tried once more" : " - not tried again";
+    text += again                  ? " - tried again"
+            : plan_.stability      ? ""
+            : position.attempt > 1 ? " - given up"
+                                   : " - not tried again";
   }
   say(text);
   if (!record.log_path.empty()) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <ostream>
 #include <utility>
@@ -12,8 +13,10 @@
 #include "tunebench/cli/command.h"
 #include "tunebench/cli/interrupts.h"
 #include "tunebench/cli/progress_view.h"
+#include "tunebench/cli/run_options.h"
 #include "tunebench/experiment/experiment.h"
 #include "tunebench/hardware/host.h"
+#include "tunebench/report/select.h"
 #include "tunebench/report/summary.h"
 #include "tunebench/store/store.h"
 #include "tunebench/trainer/trainer.h"
@@ -21,8 +24,6 @@
 namespace tunebench::cli {
 
 namespace {
-
-constexpr const char* kDefaultExperiment = "finetune_full_benchmark-v1.0.0";
 
 /// The option of an input: default, unit, domain and an example stand in its help.
 config::OptionSpec input_option(const experiment::Property& property) {
@@ -50,65 +51,6 @@ config::OptionSpec input_option(const experiment::Property& property) {
   return option;
 }
 
-const experiment::Experiment* experiment_of(const config::CommandLine& line,
-                                            Diagnostics& problems) {
-  const std::string id = line.value("experiment", kDefaultExperiment);
-  const experiment::Experiment* found = experiment::find_experiment(id);
-  std::vector<std::string> runnable;
-  std::vector<std::string> names;
-  for (const experiment::Experiment& one : experiment::experiments()) {
-    names.push_back(one.id);
-    if (one.runnable) {
-      runnable.push_back(one.id);
-    }
-  }
-  if (found == nullptr) {
-    problems.push_back({"--experiment", fmt::format("unknown experiment '{}'", printable(id)),
-                        did_you_mean(id, names)});
-  } else if (!found->runnable) {
-    problems.push_back({"--experiment", fmt::format("{} cannot be run by this version", found->id),
-                        "what it can run: " + join(runnable, ", ")});
-  }
-  return found != nullptr && found->runnable ? found
-                                             : experiment::find_experiment(kDefaultExperiment);
-}
-
-/// The given values of all inputs. Where a required one cannot be read, a legal value stands in for
-/// it, so that the other mistakes are found too.
-std::vector<experiment::GivenValues> given_values(const config::CommandLine& line,
-                                                  Diagnostics& problems) {
-  std::vector<experiment::GivenValues> given;
-  for (const config::GivenOption& option : line.options) {
-    const experiment::Property* property = experiment::find_property(option.name);
-    if (property == nullptr) {
-      continue;
-    }
-    std::vector<Json> values =
-        experiment::parse_values(*property, option.value, option.spelled, problems);
-    if (values.empty() && property->required && property->domain.lower) {
-      values.emplace_back(static_cast<std::int64_t>(*property->domain.lower));
-    }
-    if (!values.empty()) {
-      given.push_back({property->name, std::move(values)});
-    }
-  }
-  return given;
-}
-
-std::optional<double> timeout_of(const config::CommandLine& line, Diagnostics& problems) {
-  const config::GivenOption* given = line.find("timeout");
-  if (given == nullptr) {
-    return std::nullopt;
-  }
-  const std::optional<double> seconds = parse_real(given->value);
-  if (!seconds || *seconds <= 0) {
-    problems.push_back(
-        {given->spelled,
-         fmt::format("'{}' is not a number of seconds above 0", printable(given->value)), ""});
-  }
-  return seconds;
-}
-
 campaign::Machine this_machine(const trainer::Trainer& trainer) {
   const hardware::HostInfo host = hardware::read_host();
   const BuildInfo& build = build_info();
@@ -120,7 +62,9 @@ campaign::Machine this_machine(const trainer::Trainer& trainer) {
       .set("build_type", build.build_type);
   return {.trainer = trainer.name(),
           .trainer_version = trainer.version(),
-          .hardware_class = hardware::hardware_class(host),
+          // What a model says does not depend on the machine that plays it.
+          .hardware_class =
+              trainer.name() == "simulated" ? "simulated" : hardware::hardware_class(host),
           .memory_bytes = host.memory_usable_bytes,
           .cores = host.cores_usable,
           .environment = std::move(environment)};
@@ -163,7 +107,16 @@ std::string run_json(const std::vector<store::RunRecord>& records, const campaig
          "\n";
 }
 
-void tell_the_end(const campaign::Result& result, const std::string& command, ProgressView& view) {
+std::string simulated_note(const std::vector<store::RunRecord>& records) {
+  const bool simulated = std::any_of(records.begin(), records.end(), [](const auto& one) {
+    return report::is_simulated(one.record);
+  });
+  return simulated ? "simulated: numbers of a model, nothing was measured\n" : "";
+}
+
+void tell_the_end(const campaign::Result& result, const std::string& command, bool simulated,
+                  ProgressView& view) {
+  const char* also = simulated ? " --simulated" : "";
   const std::int64_t known = result.measured + result.reused;
   if (result.interrupted) {
     view.say(
@@ -173,9 +126,9 @@ void tell_the_end(const campaign::Result& result, const std::string& command, Pr
     return;
   }
   view.say(
-      fmt::format("again with the same command: {} reused.   table: tunebench show {}   "
-                  "file: tunebench export {} -o results.csv",
-                  known, result.run, result.run));
+      fmt::format("again with the same command: {} reused.   table: tunebench show {}{}   "
+                  "file: tunebench export {}{} -o results.csv",
+                  known, result.run, also, result.run, also));
 }
 
 struct Planned {
@@ -185,20 +138,20 @@ struct Planned {
 
 /// Everything that can be wrong with what the user gave is found here, before a file is touched.
 Planned plan_of(const Invocation& invocation, Diagnostics& problems) {
-  const config::CommandLine& line = invocation.line;
-  Planned planned{.plan = {}, .trainer = trainer::make_native_trainer()};
-  const campaign::Request request{.experiment = experiment_of(line, problems),
-                                  .given = given_values(line, problems),
-                                  .repeats = integer_option(line, "repeats", 1, 1, problems),
-                                  .fresh = line.has("fresh"),
-                                  .timeout_s = timeout_of(line, problems)};
-  planned.plan = campaign::make_plan(request, this_machine(*planned.trainer), problems);
+  const campaign::Request request = request_of(invocation.line, problems);
+  Planned planned{.plan = {}, .trainer = trainer_of(invocation.line, request, problems)};
+  campaign::Machine machine = this_machine(*planned.trainer);
+  if (request.order_seed) {
+    machine.environment.set("order_seed", static_cast<std::int64_t>(*request.order_seed));
+  }
+  planned.plan = campaign::make_plan(request, std::move(machine), problems);
   return planned;
 }
 
 int run(const Invocation& invocation, Console& console) {
   Diagnostics problems = invocation.problems;
   Planned planned = plan_of(invocation, problems);
+  const std::optional<double> price = price_of(invocation.line, problems);
   if (!problems.empty()) {
     print_problems(console, problems);
     console.err << "see: tunebench run --help, tunebench inputs\n";
@@ -226,13 +179,17 @@ int run(const Invocation& invocation, Console& console) {
                                                           .command = command},
                                                          view);
   set_log_sink(nullptr);
-  const std::vector<store::RunRecord> records = store->records_of(result.run);
+  std::vector<store::RunRecord> records = store->records_of(result.run);
+  if (price) {
+    report::set_cost(records, *price);
+  }
   if (invocation.json()) {
     write_result(console, run_json(records, result));
   } else if (!records.empty()) {
-    write_result(console, report::result_text(report::summarise(records)));
+    write_result(console,
+                 report::result_text(report::summarise(records)) + simulated_note(records));
   }
-  tell_the_end(result, command, view);
+  tell_the_end(result, command, planned.trainer->name() == "simulated", view);
   return exit_code_of(result, interrupts.exit_code());
 }
 
@@ -247,26 +204,10 @@ Command run_command() {
       .examples = {"tunebench run --model tiny --length 32,64 --batch 1,2",
                    "tunebench run --model smollm2-135m --length 512,1024 --batch 1,2",
                    "tunebench run --model DIR --dataset FILE.jsonl --length 512 --batch 1 "
-                   "--repeats 3"}};
-  spec.options = {
-      {.name = "repeats",
-       .value_name = "N",
-       .help = "valid measurements wanted per point, in rounds over all points; "
-               "default 1"},
-      {.name = "fresh", .takes_value = false, .help = "measure also what is known already"},
-      {.name = "timeout",
-       .value_name = "SECONDS",
-       .help = "longest time of one measurement; default: at least 600, more for "
-               "points with much arithmetic"},
-      {.name = "experiment",
-       .value_name = "ID",
-       .help = std::string("what is measured; default ") + kDefaultExperiment},
-      {.name = "quiet",
-       .aliases = {"-q"},
-       .takes_value = false,
-       .help = "no progress, only the result"},
-      store_option(),
-      json_option()};
+                   "--until 1%",
+                   "tunebench run --model tiny --length 32 --batch 1 --trainer simulated "
+                   "--simulation FILE.json"}};
+  spec.options = run_options();
   for (const experiment::Property& property : experiment::properties()) {
     spec.options.push_back(input_option(property));
   }

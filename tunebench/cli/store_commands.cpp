@@ -3,7 +3,10 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/command.h"
+#include "tunebench/cli/run_options.h"
+#include "tunebench/report/aggregate.h"
 #include "tunebench/report/export.h"
+#include "tunebench/report/select.h"
 #include "tunebench/report/summary.h"
 #include "tunebench/report/text_table.h"
 #include "tunebench/store/store.h"
@@ -27,6 +30,37 @@ std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line) 
     // A store that may only be read is shown as it is.
   }
   return store;
+}
+
+config::OptionSpec simulated_option() {
+  return {.name = "simulated",
+          .takes_value = false,
+          .help = "also what trainer simulated made; its numbers are those of a model"};
+}
+
+/// Leaves out what the user did not ask for, and says so.
+void keep_measured(std::vector<store::RunRecord>& records, const Invocation& invocation,
+                   Console& console) {
+  if (invocation.line.has("simulated")) {
+    return;
+  }
+  const std::size_t count = report::remove_simulated(records);
+  if (count > 0) {
+    console.err << fmt::format("{} simulated measurements are left out; --simulated shows them\n",
+                               count);
+  }
+}
+
+/// Sets the cost of each record when there is a price. Errors: InvalidInput.
+void add_cost(std::vector<store::RunRecord>& records, const config::CommandLine& line) {
+  Diagnostics problems;
+  const std::optional<double> price = price_of(line, problems);
+  if (!problems.empty()) {
+    throw Error(ErrorCode::InvalidInput, problems.front().line());
+  }
+  if (price) {
+    report::set_cost(records, *price);
+  }
 }
 
 struct Counts {
@@ -67,21 +101,34 @@ int list_runs(const Invocation& invocation, Console& console) {
     table.add_column(title, TextTable::Align::Right);
   }
   table.add_column("command");
+  std::size_t left_out = 0;
   for (const store::Run& run : store->runs()) {
-    const Counts counts = count(store->records_of(run.name));
+    const std::vector<store::RunRecord> records = store->records_of(run.name);
+    if (!invocation.line.has("simulated") && !records.empty() &&
+        report::is_simulated(records.front().record)) {
+      ++left_out;  // a run has one trainer
+      continue;
+    }
+    const Counts counts = count(records);
     table.add_row({run.name, run.started_at, run.status, std::to_string(run.planned),
                    std::to_string(counts.valid), std::to_string(counts.reused),
                    std::to_string(counts.failed), run.command});
     rows.push_back(run_json(run, counts));
   }
   write_result(console, invocation.json() ? rows.dump(2) + "\n" : table.text());
+  if (left_out > 0) {
+    console.err << fmt::format("{} simulated runs are left out; --simulated shows them\n",
+                               left_out);
+  }
   return kOk;
 }
 
 int show_run(const Invocation& invocation, Console& console) {
   const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
   const store::Run run = store->find_run(invocation.line.argument(0).value_or("@last"));
-  const std::vector<store::RunRecord> records = store->records_of(run.name);
+  std::vector<store::RunRecord> records = store->records_of(run.name);
+  keep_measured(records, invocation, console);
+  add_cost(records, invocation.line);
   const std::vector<report::PointSummary> points = report::summarise(records);
   const Counts counts = count(records);
   if (invocation.json()) {
@@ -137,15 +184,28 @@ report::Format format_of(const Invocation& invocation) {
 int export_results(const Invocation& invocation, Console& console) {
   const report::Format format = format_of(invocation);
   const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
-  std::vector<record::Record> records;
+  std::vector<store::RunRecord> records;
   if (const std::optional<std::string> name = invocation.line.argument(0)) {
-    for (store::RunRecord& one : store->records_of(store->find_run(*name).name)) {
-      records.push_back(std::move(one.record));
-    }
+    records = store->records_of(store->find_run(*name).name);
   } else {
-    records = store->all_records();
+    for (record::Record& record : store->all_records()) {
+      records.push_back({.record = std::move(record)});
+    }
   }
-  write_result(console, report::export_records(records, format), invocation.line.value("output"));
+  keep_measured(records, invocation, console);
+  add_cost(records, invocation.line);
+  if (invocation.line.has("aggregate")) {
+    write_result(
+        console,
+        report::export_rows(report::aggregate(records), report::aggregate_columns(), format),
+        invocation.line.value("output"));
+    return kOk;
+  }
+  std::vector<record::Record> attempts;
+  for (store::RunRecord& one : records) {
+    attempts.push_back(std::move(one.record));
+  }
+  write_result(console, report::export_records(attempts, format), invocation.line.value("output"));
   return kOk;
 }
 
@@ -154,7 +214,7 @@ int export_results(const Invocation& invocation, Console& console) {
 Command runs_command() {
   return {{.name = "runs",
            .summary = "list the runs, newest first",
-           .options = {store_option(), json_option()},
+           .options = {simulated_option(), store_option(), json_option()},
            .examples = {"tunebench runs"}},
           list_runs};
 }
@@ -163,7 +223,7 @@ Command show_command() {
   return {{.name = "show",
            .summary = "show the table of a run",
            .arguments = {{"RUN", "name, the beginning of one, @last (default) or @last~1", false}},
-           .options = {store_option(), json_option()},
+           .options = {simulated_option(), price_option(), store_option(), json_option()},
            .examples = {"tunebench show", "tunebench show @last~1 --json"}},
           show_run};
 }
@@ -180,6 +240,11 @@ Command export_command() {
                     .aliases = {"-o"},
                     .value_name = "FILE",
                     .help = "file to write, whole or not at all; - or nothing: standard output"},
+                   {.name = "aggregate",
+                    .takes_value = false,
+                    .help = "one row per point: median, mean, 95 % interval and n of each figure"},
+                   simulated_option(),
+                   price_option(),
                    store_option(),
                    json_option()},
        .examples = {"tunebench export @last --format json -o results.json",

@@ -13,6 +13,7 @@
 #include "tunebench/data/tokenizer.h"
 #include "tunebench/model/gguf.h"
 #include "tunebench/model/model_source.h"
+#include "tunebench/trainer/simulated_trainer.h"
 #include "tunebench/trainer/trainer.h"
 
 namespace tunebench::cli {
@@ -190,6 +191,10 @@ int train(const Invocation& invocation, Console&) {
   return trainer::run_native_worker(invocation.line.arguments[0]);
 }
 
+int simulate(const Invocation& invocation, Console&) {
+  return trainer::run_simulated_worker(invocation.line.arguments[0], invocation.line.arguments[1]);
+}
+
 }  // namespace
 
 Command models_import_command() {
@@ -256,6 +261,14 @@ Command train_command() {
            .arguments = {{"JOB", "what to train, as JSON"}},
            .hidden = true},
           train};
+}
+
+Command simulate_command() {
+  return {{.name = "simulate",
+           .summary = "the simulated trainer's own process; `tunebench run` starts it",
+           .arguments = {{"JOB", "what to train, as JSON"}, {"MODEL", "what to play, as JSON"}},
+           .hidden = true},
+          simulate};
 }
 
 }  // namespace tunebench::cli

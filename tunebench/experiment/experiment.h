@@ -57,7 +57,8 @@ std::vector<Point> expand(const Experiment& experiment, const std::vector<GivenV
 
 /// The rules between properties (batch against GPUs, GPUs against nodes, ...) and what trainer
 /// native cannot do ("fast_moe 2 is not supported by trainer native"). A property that native
-/// does not read is accepted only with its default.
+/// does not read is accepted only with its default. Trainer simulated takes all values and as many
+/// GPUs as it is told.
 void validate(const Point& point, Diagnostics& problems);
 /// The same for a machine with that many GPUs.
 void validate(const Point& point, int gpus_here, Diagnostics& problems);

@@ -102,12 +102,11 @@ TEST(ExpandTest, RefusesExperimentsThatCannotRunAndNamesWhatCan) {
   EXPECT_THAT(problems_of(*find_experiment("finetune_lora_benchmark"),
                           with_required({{"model_max_length", {512}}, {"batch_size", {1}}})),
               ElementsAre("finetune_lora_benchmark-v1.0.0 cannot be run by this version - it runs "
-                          "finetune_full_benchmark-v1.0.0"));
+                          "finetune_full_benchmark-v1.0.0, finetune_full_stability-v1.0.0"));
 }
 
 TEST(ExpandTest, RefusesToSetWhatTheExperimentFixes) {
-  Experiment stability = *find_experiment("finetune_full_stability");
-  stability.runnable = true;
+  const Experiment& stability = *find_experiment("finetune_full_stability");
   EXPECT_THAT(
       problems_of(
           stability,

@@ -123,7 +123,8 @@ Experiment full_stability() {
           .purpose = "Stability",
           .weights_format = "Vanilla",
           .fixed = std::move(fixed),
-          .measured = {"f_gpu_oom", "f_other_error", "f_no_error", "is_valid"}};
+          .measured = {"f_gpu_oom", "f_host_oom", "f_other_error", "f_no_error", "is_valid"},
+          .runnable = true};
 }
 
 Experiment lora_benchmark() {

@@ -165,7 +165,9 @@ void add_data_and_length(Table& table) {
   table.push_back({.name = "auto_stop_method",
                    .type = ValueType::String,
                    .domain = one_of({Json(), "WARMUP_60S_STABLE_120S_OR_10_STEPS"}),
-                   .help = "the reference system's own rule for warm-up and stopping"});
+                   .native = true,
+                   .help = "leave out the steps of the first 60 s, then stop once 120 s and 10 "
+                           "steps are timed; null: the rules of docs/metrics.md"});
 }
 
 void add_distribution(Table& table) {
@@ -328,9 +330,9 @@ void add_ours(Table& table) {
   };
   add({.name = "trainer",
        .type = ValueType::String,
-       .domain = one_of({"native"}),
+       .domain = one_of({"native", "simulated"}),
        .default_value = "native",
-       .help = "what trains"});
+       .help = "what trains; simulated plays the model of --simulation and trains nothing"});
   add({.name = "learning_rate",
        .type = ValueType::Real,
        .domain = at_least(0),

@@ -132,7 +132,8 @@ TEST(ParseValueTest, RefusesUnknownWordsWithTheNearest) {
       "'bfloat16'?");
   EXPECT_EQ(parse("optim", "adamw_troch").line,
             "optim is 'adamw_troch' but must be one of 38 values - did you mean 'adamw_torch'?");
-  EXPECT_EQ(parse("trainer", "torch").line, "trainer is 'torch' but must be native");
+  EXPECT_EQ(parse("trainer", "torch").line,
+            "trainer is 'torch' but must be one of native, simulated");
 }
 
 TEST(ParseValueTest, OpenPropertiesTakeAnyText) {

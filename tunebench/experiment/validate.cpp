@@ -22,8 +22,8 @@ class Rules {
     check_nodes();
     check_experts();
     check_quantised_dtype();
-    check_gpus();
     if (point_.text("trainer") == "native") {
+      check_gpus();
       check_native();
     }
   }

@@ -73,6 +73,21 @@ TEST(ValidateTest, NamesTheNearestBatches) {
               Contains("batch_size is 4095 but number_gpus is 32; nearest: 4064, 4096"));
 }
 
+TEST(ValidateTest, TheSimulatedTrainerHasTheGpusThatItIsTold) {
+  EXPECT_THAT(problems_of({{"trainer", "simulated"},
+                           {"number_gpus", 4},
+                           {"fast_moe", 2},
+                           {"fms_hf_tuning_version", "2.4.0"},
+                           {"gpu_model", "L40S"}}),
+              IsEmpty());
+  EXPECT_THAT(problems_of({{"trainer", "simulated"}, {"number_gpus", 3}}),
+              ElementsAre(HasSubstr("batch_size is 4 but number_gpus is 3")));
+}
+
+TEST(ValidateTest, NativeTakesTheRuleOfTheReferenceSystem) {
+  EXPECT_THAT(problems_of({{"auto_stop_method", "WARMUP_60S_STABLE_120S_OR_10_STEPS"}}), IsEmpty());
+}
+
 TEST(ValidateTest, GpusMustBeAMultipleOfTheNodes) {
   EXPECT_THAT(problems_of({{"number_gpus", 3}, {"batch_size", 3}, {"number_nodes", 2}}, 8),
               Contains("number_gpus is 3 but number_nodes is 2; nearest: 2, 4"));
@@ -126,7 +141,6 @@ TEST(ValidateTest, EmptyDeviceListMeansNoGpu) {
 TEST(ValidateTest, RefusesByNameWhatNativeDoesNotRead) {
   const std::vector<std::pair<std::string, Json>> values{
       {"gpu_model", "L40S"},
-      {"auto_stop_method", "WARMUP_60S_STABLE_120S_OR_10_STEPS"},
       {"fms_hf_tuning_version", "2.8.2"},
       {"enable_roce", true},
       {"fast_kernels", Json::array({"True", "True", "True"})},

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Protocol {
   double steady = 0.02;
   std::int64_t max_warmup_steps = 50;
   double max_warmup_s = 60.0;
+  /// Instead of all that: warm-up is the steps up to and with the first that ends more than this
+  /// after training began, steps laid end to end.
+  std::optional<double> fixed_warmup_s = {};
   /// The timed window holds at least this many steps and this much time, unless the point bounds
   /// its own length (max_steps, num_train_epochs, stop_after_seconds).
   std::int64_t min_timed_steps = 20;
@@ -59,6 +63,9 @@ struct Request {
   std::filesystem::path log_file;
   std::int64_t planned_steps = 0;
   std::int64_t memory_bytes = 0;
+  std::int64_t repeat = 1;   ///< for the job: 1-based, of this point in its run
+  std::int64_t attempt = 1;  ///< for the job: 1-based, of this repeat
+  bool force = false;        ///< for the job: go beyond memory_bytes
   Protocol protocol;
 };
 

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 
 #include "tunebench/base/files.h"
+#include "tunebench/measure/auto_stop.h"
 #include "tunebench/measure/log_tail.h"
 #include "tunebench/measure/measure.h"
 #include "tunebench/measure/measured_fields.h"
@@ -124,7 +125,10 @@ record::Record Measurement::run() {
   running_ = trainer_.start({.point = request_.point,
                              .log_file = request_.log_file,
                              .planned_steps = request_.planned_steps,
-                             .memory_bytes = request_.memory_bytes});
+                             .memory_bytes = request_.memory_bytes,
+                             .repeat = request_.repeat,
+                             .attempt = request_.attempt,
+                             .force = request_.force});
   watch();
   wait_for_exit();
   seen_.ended_ns = clock_.now().count();
@@ -334,7 +338,8 @@ RunEnd Measurement::run_end() const {
   return {.killed = killed_,
           .interrupted = interrupted_,
           .enough = enough(),
-          .max_steps = stop_after_s_ >= 0 ? 0 : std::max<std::int64_t>(0, max_steps_),
+          .max_steps =
+              stop_after_s_ >= 0 || window_.complete() ? 0 : std::max<std::int64_t>(0, max_steps_),
           .timeout_s = request_.protocol.timeout_s,
           .phase = phase_,
           .error = error_,
@@ -364,6 +369,7 @@ record::Record Measurement::make_record() const {
   set_run_fields(record, tally_);
   if (record.is_valid()) {
     set_window_fields(record, window_.result());
+    set_auto_stop_fields(record, window_.result());
   } else {
     set_failure_fields(record);
     const std::string tail = last_lines(end.log_end, kLogTailLines);

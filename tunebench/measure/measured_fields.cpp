@@ -196,7 +196,10 @@ void set_process_fields(Record& record, const Observed& seen, const Tally& tally
   set_load_time(record, seen.phases);
   const double wall_s = seconds(seen.ended_ns - seen.started_ns);
   record.set("wall_s", wall_s);
-  record.set("overhead_s", wall_s - tally.totals().seconds());
+  // Steps of a simulated trainer may take longer than the clock that waits for them.
+  if (wall_s >= tally.totals().seconds()) {
+    record.set("overhead_s", wall_s - tally.totals().seconds());
+  }
   if (tally.first().has_value()) {
     record.set("setup_s", seconds(tally.first()->t0 - seen.started_ns));
   }

@@ -53,6 +53,8 @@ std::string_view warmup_name(Warmup warmup) {
       return "capped";
     case Warmup::Short:
       return "short";
+    case Warmup::AutoStop:
+      return "auto_stop";
     case Warmup::None:
       break;
   }
@@ -65,6 +67,10 @@ bool bounds_own_length(const experiment::Point& point) {
     return found == point.inputs.end() || found->second.is_null() ? absent
                                                                   : found->second.as_double();
   };
+  const auto method = point.inputs.find("auto_stop_method");
+  if (method != point.inputs.end() && !method->second.is_null()) {
+    return false;
+  }
   return number("max_steps", -1) > 0 || number("num_train_epochs", 1) != 1 ||
          number("stop_after_seconds", -1) >= 0;
 }
@@ -74,6 +80,8 @@ void Window::add(const trainer::StepEvent& step) {
     first_t0_ = step.t0;
   }
   steps_.push_back(counts_of(step));
+  spans_.push_back({step.t0, step.t1});
+  all_steps_ns_ += steps_.back().duration_ns;
   if (complete_) {
     return;
   }
@@ -90,6 +98,12 @@ void Window::add(const trainer::StepEvent& step) {
 }
 
 void Window::end_warmup_if_due(std::int64_t last_t1) {
+  if (protocol_.fixed_warmup_s.has_value()) {
+    warm_ = fixed_warmup_over();
+    capped_ = warm_;
+    warmup_count_ = warm_ ? steps_.size() : 0;
+    return;
+  }
   if (steps() < protocol_.min_warmup_steps) {
     return;
   }
@@ -101,6 +115,10 @@ void Window::end_warmup_if_due(std::int64_t last_t1) {
     capped_ = !steady;
     warmup_count_ = steps_.size();
   }
+}
+
+bool Window::fixed_warmup_over() const {
+  return static_cast<double>(all_steps_ns_) / 1e9 > *protocol_.fixed_warmup_s;
 }
 
 bool Window::settled() const {
@@ -123,7 +141,9 @@ Window::Result Window::result() const {
   if (count == 0) {
     return split;
   }
-  if (warm_ && (complete_ || count - warmup >= kFewestTimed)) {
+  if (complete_ && protocol_.fixed_warmup_s.has_value()) {
+    split.warmup = Warmup::AutoStop;
+  } else if (warm_ && (complete_ || count - warmup >= kFewestTimed)) {
     split.warmup = capped_ ? Warmup::Capped : Warmup::Steady;
   } else {
     warmup = std::min(kShortWarmup, count - 1);
@@ -132,6 +152,8 @@ Window::Result Window::result() const {
   const auto middle = steps_.begin() + static_cast<std::ptrdiff_t>(warmup);
   split.warmup_steps.assign(steps_.begin(), middle);
   split.timed_steps.assign(middle, steps_.begin() + static_cast<std::ptrdiff_t>(count));
+  split.begin_ns = spans_[warmup].begin_ns;
+  split.end_ns = spans_[count - 1].end_ns;
   return split;
 }
 

@@ -26,15 +26,17 @@ StepCounts counts_of(const trainer::StepEvent& step);
 
 /// How warm-up ended. Stored names never change.
 enum class Warmup {
-  Steady,  ///< the step time settled
-  Capped,  ///< the limit came first
-  Short,   ///< the run was too short to settle: the first steps, at most three, were left out
-  None,    ///< a single step: nothing was left out
+  Steady,    ///< the step time settled
+  Capped,    ///< the limit came first
+  Short,     ///< the run was too short to settle: the first steps, at most three, were left out
+  None,      ///< a single step: nothing was left out
+  AutoStop,  ///< as auto_stop_method says, and its rule was satisfied
 };
 std::string_view warmup_name(Warmup warmup);
 
 /// True when max_steps, num_train_epochs or stop_after_seconds say how long to train; then exactly
-/// that is run and the window never ends the run early.
+/// that is run and the window never ends the run early. With auto_stop_method the window may end
+/// the run before that.
 bool bounds_own_length(const experiment::Point& point);
 
 /// Decides which steps are warm-up and which are timed, while they come in. Pure: sees step events
@@ -61,17 +63,26 @@ class Window {
     Warmup warmup = Warmup::None;
     std::vector<StepCounts> warmup_steps;
     std::vector<StepCounts> timed_steps;  ///< never empty when there was a step
+    std::int64_t begin_ns = 0;            ///< t0 of the first timed step
+    std::int64_t end_ns = 0;              ///< t1 of the last timed step
   };
   /// The split, once the run is over.
   [[nodiscard]] Result result() const;
 
  private:
   [[nodiscard]] bool settled() const;
+  [[nodiscard]] bool fixed_warmup_over() const;
   void end_warmup_if_due(std::int64_t last_t1);
 
   Protocol protocol_;
   bool bounded_;
+  struct Span {
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+  };
   std::vector<StepCounts> steps_;
+  std::vector<Span> spans_;  ///< of steps_
+  std::int64_t all_steps_ns_ = 0;
   std::int64_t first_t0_ = 0;
   bool warm_ = false;
   bool capped_ = false;

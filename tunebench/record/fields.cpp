@@ -45,7 +45,15 @@ void add_timed_window(Fields& table) {
           real("step_s_max", "s", Lower, "longest timed step"),
           text("warmup",
                "how warm-up ended: steady (step time settled), capped (limit reached first), short "
-               "(the run was too short to settle), none (no step was left out)"),
+               "(the run was too short to settle), none (no step was left out), auto_stop (as "
+               "auto_stop_method says)"),
+          real("cost_per_mtok", "price/Mtoken", Lower,
+               "price per hour of --price x max(1, number_gpus) / (tokens_per_s x 3600) x 1e6; "
+               "worked out when shown, never stored"),
+          text(
+              "auto_stop",
+              "with auto_stop_method: satisfied (its rule ended the run; every rate is that of the "
+              "timed window) or training ended first (then warm-up and rates are as without it)"),
           integer("warmup_steps", "steps", Neither, "steps before the timed window"),
           real("warmup_s", "s", Neither, "sum of the durations of the warm-up steps"),
       });

@@ -111,13 +111,12 @@ std::string to_csv(std::span<const Json> rows) {
   return text;
 }
 
-std::string export_records(std::span<const record::Record> records, Format format) {
-  const std::vector<Json> rows = rows_of(records);
+std::string export_rows(std::span<const Json> rows, const Json& columns, Format format) {
   switch (format) {
     case Format::Csv:
       // The header stands also when there is no row.
       if (rows.empty()) {
-        const std::string text = to_csv(std::vector<Json>{record::flat(record::Record{})});
+        const std::string text = to_csv(std::vector<Json>{columns});
         return text.substr(0, text.find("\r\n") + 2);
       }
       return to_csv(rows);
@@ -134,6 +133,10 @@ std::string export_records(std::span<const record::Record> records, Format forma
       return to_markdown(rows);
   }
   return {};
+}
+
+std::string export_records(std::span<const record::Record> records, Format format) {
+  return export_rows(rows_of(records), record::flat(record::Record{}), format);
 }
 
 }  // namespace tunebench::report

@@ -25,6 +25,9 @@ const std::vector<std::string>& format_names();
 /// whatever the records hold.
 std::string export_records(std::span<const record::Record> records, Format format);
 
+/// Flat rows with the same members. `columns` is a row of that kind: the header when there is none.
+std::string export_rows(std::span<const Json> rows, const Json& columns, Format format);
+
 /// Rows of flat objects with the same members; nested values become JSON text in a cell.
 std::string to_csv(std::span<const Json> rows);
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tunebench/base/text.h"
+#include "tunebench/experiment/experiment.h"
 #include "tunebench/experiment/property.h"
 #include "tunebench/report/text_table.h"
 #include "tunebench/stats/summary.h"
@@ -31,12 +32,18 @@ std::optional<std::int64_t> peak_of(const record::Record& record) {
 
 void add_attempt(PointSummary& point, const store::RunRecord& attempt) {
   const record::Record& record = attempt.record;
+  const experiment::Experiment* experiment = experiment::find_experiment(record.experiment);
+  if (experiment != nullptr && experiment->purpose == "Stability") {
+    point.stability = point.stability.value_or(Stability{});
+    point.stability->add(record.status);
+  }
   const std::optional<double> rate = record.number("tokens_per_s");
   if (!record.is_valid() || !rate || !std::isfinite(*rate)) {
     point.failures.push_back(record);
     return;
   }
   point.rates.push_back(*rate);
+  point.rounds.push_back(attempt.reused ? 0.0 : static_cast<double>(record.repeat));
   point.reused += attempt.reused ? 1 : 0;
   if (const std::optional<std::int64_t> peak = peak_of(record)) {
     point.peak_bytes = std::max(point.peak_bytes.value_or(0), *peak);
@@ -49,13 +56,18 @@ void add_attempt(PointSummary& point, const store::RunRecord& attempt) {
   }
 }
 
-void add_statistics(PointSummary& point) {
+void add_statistics(PointSummary& point, const std::vector<double>& costs) {
+  if (!costs.empty()) {
+    point.cost = stats::median(costs);
+  }
   const std::optional<stats::Summary> summary = stats::summarize(point.rates);
   if (!summary) {
     return;
   }
   point.median = summary->median;
   point.mean = summary->mean;
+  point.cv = summary->cv;
+  point.outliers = summary->outliers;
   if (summary->interval) {
     point.half_width = summary->interval->half_width();
   }
@@ -74,6 +86,10 @@ std::string interval_text(const PointSummary& point) {
     return "n=1";
   }
   return fmt::format("±{:.1f} %", 100.0 * *point.half_width / point.mean);
+}
+
+std::string cv_text(const PointSummary& point) {
+  return point.cv ? fmt::format("{:.1f} %", 100.0 * *point.cv) : "-";
 }
 
 std::string peak_text(const PointSummary& point) {
@@ -113,11 +129,27 @@ std::string best_line(std::span<const PointSummary> points, std::span<const std:
                      rate_text(next.median), 100.0 * (next.median / best.median - 1.0));
 }
 
+/// Below this chance of being noise, drift is told.
+constexpr double kDriftP = 0.01;
+
+std::string drift_line(std::span<const PointSummary> points) {
+  const std::optional<stats::Drift> drift = drift_of(points);
+  if (!drift || drift->p >= kDriftP) {
+    return "";
+  }
+  return fmt::format(
+      "drift: tokens/s changed by {:+.1f} % per round over all points (p = {:.2g}); the machine "
+      "was not steady\n",
+      100.0 * drift->per_round, drift->p);
+}
+
 /// What a reader must know about the numbers.
 std::string note_lines(std::span<const PointSummary> points) {
   std::set<std::string> seeds;
   bool unsettled = false;
+  bool outliers = false;
   for (const PointSummary& point : points) {
+    outliers = outliers || !point.outliers.empty();
     unsettled = unsettled || !point.warmup.empty();
     const auto seed = point.inputs.find("seed");
     if (point.random_weights && seed != point.inputs.end()) {
@@ -131,14 +163,47 @@ std::string note_lines(std::span<const PointSummary> points) {
   if (unsettled) {
     text += "warm-up: step times of some points had not settled when timing began (see warmup)\n";
   }
+  if (outliers) {
+    text += "outliers: marked, not left out; the headline is the median\n";
+  }
+  text += drift_line(points);
   return text;
 }
 
 }  // namespace
 
+void Stability::add(record::Outcome outcome) {
+  using enum record::Outcome;
+  if (outcome == Interrupted || outcome == Skipped) {
+    return;
+  }
+  ++runs;
+  ++(outcome == Ok        ? no_error
+     : outcome == OomGpu  ? gpu_oom
+     : outcome == OomHost ? host_oom
+                          : other_error);
+}
+
+std::optional<stats::Drift> drift_of(std::span<const PointSummary> points) {
+  std::vector<stats::Series> series;
+  for (const PointSummary& point : points) {
+    stats::Series& measured = series.emplace_back();
+    for (std::size_t i = 0; i < point.rates.size(); ++i) {
+      if (point.rounds[i] > 0 && point.rates[i] > 0) {
+        measured.values.push_back(point.rates[i]);
+        measured.rounds.push_back(point.rounds[i]);
+      }
+    }
+  }
+  return stats::drift(series);
+}
+
 std::string PointSummary::status() const {
+  const std::string marks = outliers.empty() ? ""
+                                             : fmt::format(", {} outlier{}", outliers.size(),
+                                                           outliers.size() == 1 ? "" : "s");
   if (failures.empty()) {
-    return "ok";
+    return "ok" + marks;
   }
   const record::Record& last = failures.back();
   if (rates.empty()) {
@@ -149,7 +214,7 @@ std::string PointSummary::status() const {
   for (const record::Record& failure : failures) {
     ++counts[std::string(record::outcome_name(failure.status))];
   }
-  std::string text = "ok";
+  std::string text = "ok" + marks;
   for (const auto& [name, count] : counts) {
     text += fmt::format(", {} {}", count, name);
   }
@@ -159,6 +224,7 @@ std::string PointSummary::status() const {
 std::vector<PointSummary> summarise(std::span<const store::RunRecord> records) {
   std::vector<PointSummary> points;
   std::map<std::string, std::size_t> places;
+  std::map<std::size_t, std::vector<double>> costs;
   for (const store::RunRecord& attempt : records) {
     const std::string& key = attempt.record.key;
     const auto [place, added] = places.try_emplace(key, points.size());
@@ -166,9 +232,12 @@ std::vector<PointSummary> summarise(std::span<const store::RunRecord> records) {
       points.push_back({.inputs = attempt.record.inputs});
     }
     add_attempt(points[place->second], attempt);
+    if (const std::optional<double> cost = attempt.record.number("cost_per_mtok")) {
+      costs[place->second].push_back(*cost);
+    }
   }
-  for (PointSummary& point : points) {
-    add_statistics(point);
+  for (std::size_t index = 0; index < points.size(); ++index) {
+    add_statistics(points[index], costs[index]);
   }
   return points;
 }
@@ -223,37 +292,125 @@ std::string point_title(const experiment::Inputs& inputs, std::span<const std::s
   return title;
 }
 
-std::string result_text(std::span<const PointSummary> points) {
-  const std::vector<experiment::Inputs> inputs = inputs_of(points);
-  const std::vector<std::string> names = varying_inputs(inputs);
-  TextTable table;
-  for (const std::string& name : names) {
-    const bool number = std::all_of(inputs.begin(), inputs.end(), [&](const auto& values) {
-      const auto found = values.find(name);
-      return found != values.end() && found->second.is_number();
-    });
-    table.add_column(short_input_name(name),
-                     number ? TextTable::Align::Right : TextTable::Align::Left);
+namespace {
+
+Json outlier_rates(const PointSummary& point) {
+  Json rates = Json::array();
+  for (const std::size_t index : point.outliers) {
+    rates.push_back(point.rates[index]);
   }
-  table.add_column("tokens/s", TextTable::Align::Right);
-  table.add_column("95% CI", TextTable::Align::Right);
-  table.add_column("n", TextTable::Align::Right);
-  table.add_column("peak GiB", TextTable::Align::Right);
-  table.add_column("status");
-  for (const PointSummary& point : points) {
+  return rates;
+}
+
+/// The columns of the inputs that vary, in a table of their own for each kind of result.
+struct PointTable {
+  TextTable table;
+  std::vector<std::string> names;
+
+  explicit PointTable(std::span<const PointSummary> points) {
+    const std::vector<experiment::Inputs> inputs = inputs_of(points);
+    names = varying_inputs(inputs);
+    for (const std::string& name : names) {
+      const bool number = std::all_of(inputs.begin(), inputs.end(), [&](const auto& values) {
+        const auto found = values.find(name);
+        return found != values.end() && found->second.is_number();
+      });
+      table.add_column(short_input_name(name),
+                       number ? TextTable::Align::Right : TextTable::Align::Left);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> cells(const PointSummary& point) const {
     std::vector<std::string> cells;
     for (const std::string& name : names) {
       const auto found = point.inputs.find(name);
       cells.push_back(found == point.inputs.end() ? "" : input_text(found->second));
     }
+    return cells;
+  }
+};
+
+/// Outcome and reason of the last run that failed.
+std::string last_failure(const PointSummary& point) {
+  if (point.failures.empty()) {
+    return "-";
+  }
+  const record::Record& last = point.failures.back();
+  const std::string name(record::outcome_name(last.status));
+  return last.reason.empty() ? name : name + ": " + last.reason;
+}
+
+std::string stability_text(std::span<const PointSummary> points) {
+  PointTable rows(points);
+  for (const char* title :
+       {"runs", "f_gpu_oom", "f_host_oom", "f_other_error", "f_no_error", "is_valid"}) {
+    rows.table.add_column(title, TextTable::Align::Right);
+  }
+  rows.table.add_column("last failure");
+  for (const PointSummary& point : points) {
+    const Stability stability = point.stability.value_or(Stability{});
+    std::vector<std::string> cells = rows.cells(point);
+    cells.push_back(std::to_string(stability.runs));
+    for (const double share : {stability.f_gpu_oom(), stability.f_host_oom(),
+                               stability.f_other_error(), stability.f_no_error()}) {
+      cells.push_back(stability.runs == 0 ? "-" : fmt::format("{:.1f}", share));
+    }
+    cells.emplace_back(stability.is_valid() ? "1" : "0");
+    cells.push_back(last_failure(point));
+    rows.table.add_row(std::move(cells));
+  }
+  return rows.table.text();
+}
+
+}  // namespace
+
+std::string result_text(std::span<const PointSummary> points) {
+  const auto has_stability = [](const PointSummary& point) { return point.stability.has_value(); };
+  if (std::any_of(points.begin(), points.end(), has_stability)) {
+    return stability_text(points);
+  }
+  const bool repeated = std::any_of(points.begin(), points.end(),
+                                    [](const PointSummary& point) { return point.cv.has_value(); });
+  const bool priced = std::any_of(points.begin(), points.end(),
+                                  [](const PointSummary& point) { return point.cost.has_value(); });
+  PointTable rows(points);
+  rows.table.add_column("tokens/s", TextTable::Align::Right);
+  rows.table.add_column("95% CI", TextTable::Align::Right);
+  if (repeated) {
+    rows.table.add_column("CV", TextTable::Align::Right);
+  }
+  rows.table.add_column("n", TextTable::Align::Right);
+  rows.table.add_column("peak GiB", TextTable::Align::Right);
+  if (priced) {
+    rows.table.add_column("cost/Mtok", TextTable::Align::Right);
+  }
+  rows.table.add_column("status");
+  for (const PointSummary& point : points) {
+    std::vector<std::string> cells = rows.cells(point);
     cells.push_back(point.rates.empty() ? "-" : rate_text(point.median));
     cells.push_back(interval_text(point));
+    if (repeated) {
+      cells.push_back(cv_text(point));
+    }
     cells.push_back(std::to_string(point.count()));
     cells.push_back(peak_text(point));
+    if (priced) {
+      cells.push_back(point.cost ? fmt::format("{:.4g}", *point.cost) : "-");
+    }
     cells.push_back(point.status());
-    table.add_row(std::move(cells));
+    rows.table.add_row(std::move(cells));
   }
-  return table.text() + best_line(points, names) + note_lines(points);
+  return rows.table.text() + best_line(points, rows.names) + note_lines(points);
+}
+
+void add_stability(Json& row, const Stability& stability) {
+  const bool any = stability.runs > 0;
+  row.set("runs", stability.runs)
+      .set("f_gpu_oom", any ? Json(stability.f_gpu_oom()) : Json())
+      .set("f_host_oom", any ? Json(stability.f_host_oom()) : Json())
+      .set("f_other_error", any ? Json(stability.f_other_error()) : Json())
+      .set("f_no_error", any ? Json(stability.f_no_error()) : Json())
+      .set("is_valid", stability.is_valid());
 }
 
 Json result_json(std::span<const PointSummary> points) {
@@ -273,12 +430,20 @@ Json result_json(std::span<const PointSummary> points) {
         .set("tokens_per_s_mean", measured ? Json(point.mean) : Json())
         .set("tokens_per_s_ci_lo", interval ? Json(point.mean - *point.half_width) : Json())
         .set("tokens_per_s_ci_hi", interval ? Json(point.mean + *point.half_width) : Json())
+        .set("tokens_per_s_cv", point.cv ? Json(*point.cv) : Json())
+        .set("outliers", outlier_rates(point))
         .set("peak_bytes", point.peak_bytes ? Json(*point.peak_bytes) : Json())
         .set("status", measured || point.failures.empty()
                            ? "ok"
                            : Json(record::outcome_name(point.failures.back().status)))
         .set("reason", point.failures.empty() ? Json("") : Json(point.failures.back().reason))
         .set("failed", static_cast<std::int64_t>(point.failures.size()));
+    if (point.cost) {
+      row.set("cost_per_mtok", *point.cost);
+    }
+    if (point.stability) {
+      add_stability(row, *point.stability);
+    }
     rows.push_back(std::move(row));
   }
   return rows;

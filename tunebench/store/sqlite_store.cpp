@@ -102,19 +102,30 @@ class SqliteStore final : public Store {
     }
   }
 
-  void link_reused(const std::string& run, const std::string& record_id) override {
+  using Store::link_reused;
+  void link_reused(const std::string& run, std::span<const std::string> record_ids) override {
     database_->transaction([&] {
       check_run(run);
-      if (!has_record(record_id)) {
-        throw Error(ErrorCode::NotFound, fmt::format("there is no record {}", record_id));
+      for (const std::string& record_id : record_ids) {
+        if (!has_record(record_id)) {
+          throw Error(ErrorCode::NotFound, fmt::format("there is no record {}", record_id));
+        }
+        link(run, record_id, true);
       }
-      link(run, record_id, true);
     });
   }
 
   [[nodiscard]] std::vector<record::Record> reusable(const std::string& key) const override {
     Statement rows(*database_,
                    "SELECT body FROM record WHERE key = ? AND status IN ('ok', 'invalid_config') "
+                   "ORDER BY number");
+    rows.bind(0, key);
+    return read_records(rows);
+  }
+
+  [[nodiscard]] std::vector<record::Record> attempts(const std::string& key) const override {
+    Statement rows(*database_,
+                   "SELECT body FROM record WHERE key = ? AND status <> 'interrupted' "
                    "ORDER BY number");
     rows.bind(0, key);
     return read_records(rows);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,11 +51,17 @@ class Store {
   /// Its run must exist. When the file cannot be written, the record is kept in a file beside it
   /// that the error names; the next open_store for writing takes it in.
   virtual void append(const record::Record& record) = 0;
-  /// Once per run and record; linking again does nothing.
-  virtual void link_reused(const std::string& run, const std::string& record_id) = 0;
+  /// Once per run and record; linking again does nothing. All of them or, on an error, none.
+  virtual void link_reused(const std::string& run, std::span<const std::string> record_ids) = 0;
+  void link_reused(const std::string& run, const std::string& record_id) {
+    link_reused(run, std::span(&record_id, 1));
+  }
 
   /// Valid records (status ok or invalid_config) with this key, oldest first.
   [[nodiscard]] virtual std::vector<record::Record> reusable(const std::string& key) const = 0;
+
+  /// Records with this key however they ended, interrupted ones left out, oldest first.
+  [[nodiscard]] virtual std::vector<record::Record> attempts(const std::string& key) const = 0;
 
   /// Newest first.
   [[nodiscard]] virtual std::vector<Run> runs() const = 0;

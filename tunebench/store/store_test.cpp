@@ -112,6 +112,7 @@ TEST_F(StoreTest, ReusesOnlyValidRecordsOfTheKeyOldestFirst) {
   }
   store_->append(sample_record(run.name, "other"));
   EXPECT_EQ(ids(store_->reusable("wanted")), good);
+  EXPECT_EQ(store_->attempts("wanted").size(), 5U) << "all but the interrupted one";
   EXPECT_THAT(store_->reusable("unknown"), IsEmpty());
 }
 
@@ -132,6 +133,23 @@ TEST_F(StoreTest, LinksReusedRecordsToTheRunThatShowsThem) {
   EXPECT_EQ(shown[1].record.id, fresh.id);
   EXPECT_FALSE(shown[1].reused);
   EXPECT_EQ(store_->records_of(first.name).size(), 1U);
+}
+
+TEST_F(StoreTest, LinksAllOrNone) {
+  const store::Run first = store_->begin_run("a", 2);
+  std::vector<std::string> known;
+  for (int i = 0; i < 2; ++i) {
+    const record::Record record = sample_record(first.name);
+    store_->append(record);
+    known.push_back(record.id);
+  }
+  const store::Run second = store_->begin_run("b", 2);
+  store_->link_reused(second.name, known);
+  EXPECT_EQ(store_->records_of(second.name).size(), 2U);
+  const store::Run third = store_->begin_run("c", 2);
+  known.emplace_back("none");
+  EXPECT_EQ(message_of([&] { store_->link_reused(third.name, known); }), "there is no record none");
+  EXPECT_THAT(store_->records_of(third.name), IsEmpty());
 }
 
 TEST_F(StoreTest, RefusesWhatRefersToNothing) {

@@ -18,6 +18,9 @@ TEST(JobTest, ComesBackFromItsText) {
                       {"flash_attn", true}};
   job.planned_steps = 20;
   job.memory_bytes = 1'000'000'000'000;
+  job.repeat = 3;
+  job.attempt = 2;
+  job.force = true;
   const std::string text = job_text(job);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const Job back = parse_job(text);
@@ -25,6 +28,9 @@ TEST(JobTest, ComesBackFromItsText) {
   EXPECT_EQ(back.point.inputs, job.point.inputs);
   EXPECT_EQ(back.planned_steps, 20);
   EXPECT_EQ(back.memory_bytes, 1'000'000'000'000);
+  EXPECT_EQ(back.repeat, 3);
+  EXPECT_EQ(back.attempt, 2);
+  EXPECT_TRUE(back.force);
 }
 
 TEST(JobTest, NamesWhatIsWrongWithATextThatIsNoJob) {

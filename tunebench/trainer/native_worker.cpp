@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "tunebench/base/build_info.h"
@@ -81,6 +82,7 @@ engine::FineTuningOptions engine_options(const Job& job, const Setup& setup) {
   options.seed = seed_of(point);
   options.allow_recompute = point.boolean("gradient_checkpointing");
   options.memory_bytes = memory_bound(job);
+  options.exceed_memory = job.force;
   options.weight_decay = real_or(point, "weight_decay", 0.0);
   options.max_grad_norm = real_or(point, "max_grad_norm", 1.0);
   options.schedule.kind = text_or(point, "lr_scheduler_type", "cosine");
@@ -109,29 +111,41 @@ std::int64_t smallest_need(const model::ModelSpec& spec, const engine::FineTunin
   return engine::FineTuning::plan(spec, options, rung, *ops).bytes;
 }
 
-/// needed_bytes is set when the engine does not fit.
+/// Refuses a point that does not fit before anything large is read; needed_bytes is set then.
+void check_memory(const Job& job, const Setup& setup, const engine::Ops& ops,
+                  std::int64_t& needed_bytes) {
+  const engine::FineTuningOptions options = engine_options(job, setup);
+  try {
+    static_cast<void>(engine::FineTuning::choose(setup.source.spec, options, ops));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::OutOfMemory) {
+      throw;
+    }
+    needed_bytes = smallest_need(setup.source.spec, options);
+    throw Error(ErrorCode::OutOfMemory,
+                fmt::format("needs {}, may use {}; --force tries anyway, a lower batch_size or "
+                            "model_max_length needs less{}",
+                            format_bytes(needed_bytes), format_bytes(options.memory_bytes),
+                            options.allow_recompute ? "" : ", as does gradient_checkpointing"));
+  }
+}
+
 Setup load(const Job& job, std::int64_t& needed_bytes) {
   const experiment::Point& point = job.point;
   Setup setup;
   setup.source = model::resolve_model(point.text("model_name"));
-  setup.tokenizer = data::resolve_tokenizer(setup.source);
   setup.length = data::effective_length(setup.source, point.integer("model_max_length"));
+  std::unique_ptr<engine::Ops> ops = engine::make_cpu_ops();
+  check_memory(job, setup, *ops, needed_bytes);
+  setup.tokenizer = data::resolve_tokenizer(setup.source);
   setup.dataset = data::resolve_dataset(
       point.text("dataset_id"), text_or(point, "dataset_text_field", "output"), *setup.tokenizer);
   setup.batches = std::make_unique<data::BatchSource>(*setup.dataset, *setup.tokenizer,
                                                       batch_options(point, setup));
   setup.steps =
       job.planned_steps > 0 ? job.planned_steps : planned_steps(point, setup.dataset->size());
-  const engine::FineTuningOptions options = engine_options(job, setup);
-  try {
-    setup.tuning =
-        std::make_unique<engine::FineTuning>(setup.source, options, engine::make_cpu_ops());
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::OutOfMemory) {
-      needed_bytes = smallest_need(setup.source.spec, options);
-    }
-    throw;
-  }
+  setup.tuning = std::make_unique<engine::FineTuning>(setup.source, engine_options(job, setup),
+                                                      std::move(ops));
   return setup;
 }
 

@@ -1,9 +1,14 @@
-// `tunebench train JOB` alone, for tests that need the worker as a process.
+// `tunebench train JOB` and `tunebench simulate JOB MODEL` alone, for tests that need a worker as a
+// process.
 #include <string_view>
 
+#include "tunebench/trainer/simulated_trainer.h"
 #include "tunebench/trainer/trainer.h"
 
 int main(int argc, char** argv) {
+  if (argc == 4 && std::string_view(argv[1]) == "simulate") {
+    return tunebench::trainer::run_simulated_worker(argv[2], argv[3]);
+  }
   if (argc != 3 || std::string_view(argv[1]) != "train") {
     return 64;
   }

@@ -21,6 +21,9 @@ struct Job {
   std::int64_t planned_steps = 0;  ///< most optimizer steps; the schedule's length; 0: the trainer
                                    ///< works it out with planned_steps()
   std::int64_t memory_bytes = 0;   ///< what the trainer may use; 0: no bound
+  std::int64_t repeat = 1;         ///< 1-based, of this point in its run
+  std::int64_t attempt = 1;        ///< 1-based, of this repeat
+  bool force = false;              ///< go beyond memory_bytes when nothing less will do
 };
 
 /// Optimizer steps that a point asks for on a dataset of `samples` entries: max_steps when it is

@@ -100,6 +100,9 @@ Reservation choose_rung(const model::ModelSpec& spec, const FineTuningOptions& o
       break;
     }
   }
+  if (options.exceed_memory) {
+    return smallest;
+  }
   throw Error(
       ErrorCode::OutOfMemory,
       fmt::format("batch_size {} x model_max_length {} needs {} bytes ({}; {}), {} bytes are "
@@ -190,6 +193,11 @@ FineTuning::~FineTuning() = default;
 FineTuning::Plan FineTuning::plan(const model::ModelSpec& spec, const FineTuningOptions& options,
                                   Recompute rung, const Ops& ops) {
   return reserve_by_plan(spec, options, rung, ops).plan;
+}
+
+FineTuning::Plan FineTuning::choose(const model::ModelSpec& spec, const FineTuningOptions& options,
+                                    const Ops& ops) {
+  return choose_rung(spec, options, ops).plan;
 }
 
 StepResult FineTuning::step(std::span<const data::MicroBatch> micro_batches) {

@@ -25,6 +25,7 @@ struct FineTuningOptions {
   std::uint64_t seed = 1;         ///< of random weights
   bool allow_recompute = true;    ///< gradient_checkpointing
   std::int64_t memory_bytes = 0;  ///< what may be used; 0: no bound
+  bool exceed_memory = false;     ///< when no rung fits, take the smallest instead of failing
   double weight_decay = 0.0;
   double max_grad_norm = 1.0;  ///< <= 0: no clipping
   Schedule schedule;
@@ -55,6 +56,10 @@ class FineTuning {
   };
   static Plan plan(const model::ModelSpec& spec, const FineTuningOptions& options, Recompute rung,
                    const Ops& ops);
+  /// The plan of the mildest rung that fits: what the constructor would take. Takes milliseconds
+  /// and reads no weights. Errors: OutOfMemory as the constructor.
+  static Plan choose(const model::ModelSpec& spec, const FineTuningOptions& options,
+                     const Ops& ops);
 
   /// One optimizer step over its micro-batches. Gradients are divided by the trained tokens of all
   /// of them together. A step whose loss or gradient norm is not finite leaves the weights alone.

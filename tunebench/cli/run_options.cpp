@@ -1,0 +1,219 @@
+#include "tunebench/cli/run_options.h"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "tunebench/base/error.h"
+#include "tunebench/base/text.h"
+#include "tunebench/experiment/experiment.h"
+#include "tunebench/trainer/simulated_trainer.h"
+
+namespace tunebench::cli {
+
+namespace {
+
+constexpr const char* kDefaultExperiment = "finetune_full_benchmark-v1.0.0";
+
+const experiment::Experiment* experiment_of(const config::CommandLine& line,
+                                            Diagnostics& problems) {
+  const std::string id = line.value("experiment", kDefaultExperiment);
+  const experiment::Experiment* found = experiment::find_experiment(id);
+  std::vector<std::string> runnable;
+  std::vector<std::string> names;
+  for (const experiment::Experiment& one : experiment::experiments()) {
+    names.push_back(one.id);
+    if (one.runnable) {
+      runnable.push_back(one.id);
+    }
+  }
+  if (found == nullptr) {
+    problems.push_back({"--experiment", fmt::format("unknown experiment '{}'", printable(id)),
+                        did_you_mean(id, names)});
+  } else if (!found->runnable) {
+    problems.push_back({"--experiment", fmt::format("{} cannot be run by this version", found->id),
+                        "what it can run: " + join(runnable, ", ")});
+  }
+  return found != nullptr && found->runnable ? found
+                                             : experiment::find_experiment(kDefaultExperiment);
+}
+
+/// The given values of all inputs. Where a required one cannot be read, a legal value stands in for
+/// it, so that the other mistakes are found too.
+std::vector<experiment::GivenValues> given_values(const config::CommandLine& line,
+                                                  Diagnostics& problems) {
+  std::vector<experiment::GivenValues> given;
+  for (const config::GivenOption& option : line.options) {
+    const experiment::Property* property = experiment::find_property(option.name);
+    if (property == nullptr) {
+      continue;
+    }
+    std::vector<Json> values =
+        experiment::parse_values(*property, option.value, option.spelled, problems);
+    if (values.empty() && property->required && property->domain.lower) {
+      values.emplace_back(static_cast<std::int64_t>(*property->domain.lower));
+    }
+    if (!values.empty()) {
+      given.push_back({property->name, std::move(values)});
+    }
+  }
+  return given;
+}
+
+/// A number above 0, and at most `most`.
+std::optional<double> positive_option(const config::CommandLine& line, const char* name,
+                                      const char* what, Diagnostics& problems) {
+  const config::GivenOption* given = line.find(name);
+  if (given == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<double> number = parse_real(given->value);
+  if (!number || *number <= 0) {
+    problems.push_back(
+        {given->spelled, fmt::format("'{}' is not {} above 0", printable(given->value), what), ""});
+  }
+  return number;
+}
+
+/// "1%", "1 %" or "1" to 0.01.
+std::optional<double> until_of(const config::CommandLine& line, Diagnostics& problems) {
+  const config::GivenOption* given = line.find("until");
+  if (given == nullptr) {
+    return std::nullopt;
+  }
+  std::string_view text = given->value;
+  if (text.ends_with('%')) {
+    text = trim(text.substr(0, text.size() - 1));
+  }
+  const std::optional<double> percent = parse_real(text);
+  if (!percent || *percent <= 0 || *percent >= 100) {
+    problems.push_back(
+        {given->spelled,
+         fmt::format("'{}' is not a percentage above 0 and below 100", printable(given->value)),
+         "1%"});
+    return 0.01;
+  }
+  return *percent / 100.0;
+}
+
+std::optional<std::uint64_t> order_seed_of(const config::CommandLine& line, Diagnostics& problems) {
+  const std::string order = line.value("order", "grid");
+  const std::int64_t seed = integer_option(line, "order_seed", 1, 0, problems);
+  if (order != "grid" && order != "random") {
+    problems.push_back(
+        {"--order", fmt::format("'{}' is none of grid, random", printable(order)), ""});
+  }
+  if (line.has("order_seed") && order != "random") {
+    problems.push_back({"--order-seed", "only --order random draws from a seed", ""});
+  }
+  return order == "random" ? std::optional(static_cast<std::uint64_t>(seed)) : std::nullopt;
+}
+
+/// The only trainer of the run, or nullptr and a diagnostic.
+const std::string* trainer_name(const campaign::Request& request, Diagnostics& problems) {
+  static const std::string kNative = "native";
+  for (const experiment::GivenValues& given : request.given) {
+    if (given.property != "trainer") {
+      continue;
+    }
+    if (given.values.size() != 1 || !given.values[0].is_string()) {
+      problems.push_back({"--trainer", "one run has one trainer", ""});
+      return nullptr;
+    }
+    return &given.values[0].as_string();
+  }
+  return &kNative;
+}
+
+}  // namespace
+
+std::vector<config::OptionSpec> run_options() {
+  return {
+      {.name = "repeats",
+       .value_name = "N",
+       .help = "valid measurements wanted per point, in rounds over all points; default 3, for a "
+               "single point 1"},
+      {.name = "until",
+       .value_name = "PERCENT",
+       .help = "repeat until half the 95 % interval is at most this share of the mean; 1%"},
+      {.name = "max_repeats", .value_name = "N", .help = "bound of --until; default 10"},
+      {.name = "order",
+       .value_name = "grid|random",
+       .help = "order of the points within a round; default grid: as given, last input fastest"},
+      {.name = "order_seed", .value_name = "N", .help = "of --order random; default 1"},
+      {.name = "fresh", .takes_value = false, .help = "measure also what is known already"},
+      {.name = "force",
+       .takes_value = false,
+       .help = "start also points whose planned memory is more than there is"},
+      {.name = "timeout",
+       .value_name = "SECONDS",
+       .help = "longest time of one measurement; default: at least 600, more for points with much "
+               "arithmetic"},
+      {.name = "experiment",
+       .value_name = "ID",
+       .help = std::string("what is measured; default ") + kDefaultExperiment},
+      {.name = "simulation",
+       .value_name = "FILE",
+       .help = "model that --trainer simulated plays; docs/file-formats.md"},
+      price_option(),
+      {.name = "quiet",
+       .aliases = {"-q"},
+       .takes_value = false,
+       .help = "no progress, only the result"},
+      store_option(),
+      json_option()};
+}
+
+campaign::Request request_of(const config::CommandLine& line, Diagnostics& problems) {
+  campaign::Request request{
+      .experiment = experiment_of(line, problems),
+      .given = given_values(line, problems),
+      .until = until_of(line, problems),
+      .most_repeats = integer_option(line, "max_repeats", 10, 2, problems),
+      .order_seed = order_seed_of(line, problems),
+      .fresh = line.has("fresh"),
+      .force = line.has("force"),
+      .timeout_s = positive_option(line, "timeout", "a number of seconds", problems)};
+  if (line.has("repeats")) {
+    request.repeats = integer_option(line, "repeats", 1, 1, problems);
+  }
+  if (line.has("max_repeats") && !request.until) {
+    problems.push_back({"--max-repeats", "only --until goes beyond --repeats", ""});
+  }
+  return request;
+}
+
+std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
+                                             const campaign::Request& request,
+                                             Diagnostics& problems) {
+  const std::string* name = trainer_name(request, problems);
+  const bool simulated = name != nullptr && *name == "simulated";
+  if (simulated != line.has("simulation") && name != nullptr) {
+    problems.push_back({"--simulation",
+                        simulated ? "no file is given; trainer simulated plays the model of one"
+                                  : "only --trainer simulated plays a model",
+                        ""});
+  } else if (simulated) {
+    try {
+      return trainer::make_simulated_trainer(trainer::read_simulation(line.value("simulation")));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::Internal) {
+        throw;
+      }
+      problems.push_back({"--simulation", error.message(), ""});
+    }
+  }
+  return trainer::make_native_trainer();
+}
+
+config::OptionSpec price_option() {
+  return {.name = "price",
+          .value_name = "P",
+          .help = "of an hour of one GPU, on a CPU of an hour of the machine; adds cost_per_mtok"};
+}
+
+std::optional<double> price_of(const config::CommandLine& line, Diagnostics& problems) {
+  return positive_option(line, "price", "a price", problems);
+}
+
+}  // namespace tunebench::cli

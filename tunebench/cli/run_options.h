@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "tunebench/base/diagnostic.h"
+#include "tunebench/campaign/plan.h"
+#include "tunebench/cli/command.h"
+#include "tunebench/trainer/trainer.h"
+
+namespace tunebench::cli {
+
+/// The options of `tunebench run` that are no inputs of an experiment.
+std::vector<config::OptionSpec> run_options();
+
+/// Reads what run_options() and the inputs say; all mistakes are told. Where something cannot be
+/// read a legal value stands in for it, so that the other mistakes are found too.
+campaign::Request request_of(const config::CommandLine& line, Diagnostics& problems);
+
+/// The trainer that the input `trainer` names; the native one when that or its model is wrong.
+std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
+                                             const campaign::Request& request,
+                                             Diagnostics& problems);
+
+config::OptionSpec price_option();
+/// --price; nullopt when it was not given.
+std::optional<double> price_of(const config::CommandLine& line, Diagnostics& problems);
+
+}  // namespace tunebench::cli
