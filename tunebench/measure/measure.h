@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tunebench/base/clock.h"
+#include "tunebench/hardware/gpu_monitor.h"
 #include "tunebench/record/record.h"
 #include "tunebench/trainer/trainer.h"
 
@@ -37,6 +38,8 @@ struct Protocol {
   /// The same after an interrupt of level 1, with nothing on top: a person waits, and the step that
   /// runs would not count.
   double interrupt_grace_s = 3.0;
+  /// How often the machine is looked at, after the first seconds.
+  double telemetry_interval_s = 0.5;
 };
 
 /// Where a measurement is, for the live line.
@@ -60,6 +63,7 @@ struct Request {
   std::int64_t planned_steps = 0;
   std::int64_t memory_bytes = 0;
   Protocol protocol;
+  const hardware::GpuMonitor* gpus = nullptr;  ///< nullptr: those of this machine
 };
 
 /// Runs one child and makes its record: status, reason, measured fields. Run, key, repeat,

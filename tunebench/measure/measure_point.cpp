@@ -13,13 +13,19 @@
 
 #include <sys/resource.h>
 
+#include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
+#include "tunebench/base/thread_pool.h"
+#include "tunebench/hardware/host.h"
+#include "tunebench/hardware/telemetry.h"
 #include "tunebench/measure/log_tail.h"
 #include "tunebench/measure/measure.h"
 #include "tunebench/measure/measured_fields.h"
 #include "tunebench/measure/memory_killer.h"
 #include "tunebench/measure/outcome.h"
+#include "tunebench/measure/point_gpus.h"
 #include "tunebench/measure/tally.h"
+#include "tunebench/measure/telemetry_fields.h"
 #include "tunebench/measure/window.h"
 
 namespace tunebench::measure {
@@ -88,7 +94,14 @@ class Measurement {
   [[nodiscard]] std::string live_phase() const;
   void count_steps(Progress& now) const;
 
+  void start_sampling();
+  void stop_sampling();
+  [[nodiscard]] TimedSpan timed_span(const Window::Result& window) const;
+  void set_system_fields(record::Record& record, const Window::Result& window) const;
+
   [[nodiscard]] RunEnd run_end() const;
+  [[nodiscard]] record::Record begin_record() const;
+  [[nodiscard]] record::Record refused(record::Outcome status, std::string reason) const;
   [[nodiscard]] record::Record make_record() const;
   void set_failure_fields(record::Record& record) const;
 
@@ -99,7 +112,10 @@ class Measurement {
   const std::function<void(const Progress&)>& progress_;
 
   std::unique_ptr<trainer::Running> running_;
+  PointGpus gpus_;
+  std::unique_ptr<hardware::TelemetrySampler> sampler_;
   Window window_;
+  std::vector<TimedSpan> steps_;  ///< those that the window has seen
   Tally tally_;
   std::int64_t max_steps_;
   double stop_after_s_;
@@ -120,13 +136,20 @@ record::Record Measurement::run() {
   const std::optional<std::int64_t> kills_before = memory_kills();
   seen_.own_peak_resident_bytes = own_peak_resident_bytes();
   started_at_ = iso_time(clock_.unix_seconds());
+  try {
+    gpus_ = find_point_gpus(request_.point, request_.gpus);
+  } catch (const Error& error) {
+    return refused(record::Outcome::InvalidConfig, error.message());
+  }
   seen_.started_ns = clock_.now().count();
   running_ = trainer_.start({.point = request_.point,
                              .log_file = request_.log_file,
                              .planned_steps = request_.planned_steps,
                              .memory_bytes = request_.memory_bytes});
+  start_sampling();
   watch();
   wait_for_exit();
+  stop_sampling();
   seen_.ended_ns = clock_.now().count();
   const std::optional<std::int64_t> kills_after = memory_kills();
   memory_killer_ =
@@ -172,6 +195,7 @@ void Measurement::handle_step(const trainer::StepEvent& step) {
   tally_.add(step);
   if (tally_.contradiction().empty()) {
     window_.add(step);
+    steps_.push_back({nanoseconds(step.t0), nanoseconds(step.t1)});
   }
   // Steps that do not fit together make any window wrong; a run that goes on beyond its plan would
   // go on until the timeout. A run that reaches its plan ends by itself.
@@ -330,6 +354,55 @@ void Measurement::tell_progress() {
   progress_(now);
 }
 
+void Measurement::start_sampling() {
+  if (running_->pid() <= 0) {
+    return;
+  }
+  hardware::TelemetryOptions options;
+  options.root = running_->pid();
+  options.interval = std::chrono::duration_cast<milliseconds>(
+      from_seconds(request_.protocol.telemetry_interval_s));
+  options.gpus = gpus_.monitor;
+  options.devices = gpus_.devices;
+  sampler_ = std::make_unique<hardware::TelemetrySampler>(options);
+}
+
+void Measurement::stop_sampling() {
+  if (sampler_ == nullptr) {
+    return;
+  }
+  sampler_->stop();
+  for (const hardware::TelemetrySample& sample : sampler_->samples()) {
+    seen_.tree_peak_bytes = std::max(seen_.tree_peak_bytes, sample.tree.resident_bytes);
+  }
+}
+
+TimedSpan Measurement::timed_span(const Window::Result& window) const {
+  const std::size_t first = window.warmup_steps.size();
+  const std::size_t last = first + window.timed_steps.size() - 1;
+  return {steps_[first].begin, steps_[last].end};
+}
+
+void Measurement::set_system_fields(record::Record& record, const Window::Result& window) const {
+  if (sampler_ == nullptr || window.timed_steps.empty()) {
+    return;
+  }
+  const TimedSpan span = timed_span(window);
+  if (span.begin.count() < seen_.started_ns || span.end.count() > seen_.ended_ns) {
+    return;  // steps on a clock that is not this machine's say nothing about when to look
+  }
+  const hardware::HostInfo host = hardware::read_host();
+  const std::int64_t limit = host.memory_limit_bytes;
+  set_telemetry_fields(record,
+                       {.samples = sampler_->samples(),
+                        .gpus = gpus_.identities(),
+                        .gpus_missing = gpus_.missing,
+                        .usable_cores = usable_cores(),
+                        .usable_memory_bytes = limit > 0 ? std::min(limit, host.memory_total_bytes)
+                                                         : host.memory_total_bytes},
+                       span);
+}
+
 RunEnd Measurement::run_end() const {
   return {.killed = killed_,
           .interrupted = interrupted_,
@@ -345,15 +418,28 @@ RunEnd Measurement::run_end() const {
           .log_end = read_log_end(request_.log_file, kLogEndBytes)};
 }
 
-record::Record Measurement::make_record() const {
-  const RunEnd end = run_end();
-  Verdict verdict = judge(end, tally_);
+record::Record Measurement::begin_record() const {
   record::Record record;
   record.experiment = request_.point.experiment;
   record.inputs = request_.point.inputs;
   record.trainer = trainer_.name();
   record.trainer_version = trainer_.version();
   record.started_at = started_at_;
+  return record;
+}
+
+/// Of a child that was never started.
+record::Record Measurement::refused(record::Outcome status, std::string reason) const {
+  record::Record record = begin_record();
+  record.status = status;
+  record.reason = std::move(reason);
+  return record;
+}
+
+record::Record Measurement::make_record() const {
+  const RunEnd end = run_end();
+  Verdict verdict = judge(end, tally_);
+  record::Record record = begin_record();
   record.status = verdict.outcome;
   record.reason = std::move(verdict.reason);
   std::error_code ignored;
@@ -363,7 +449,9 @@ record::Record Measurement::make_record() const {
   set_process_fields(record, seen_, tally_);
   set_run_fields(record, tally_);
   if (record.is_valid()) {
-    set_window_fields(record, window_.result());
+    const Window::Result window = window_.result();
+    set_window_fields(record, window);
+    set_system_fields(record, window);
   } else {
     set_failure_fields(record);
     const std::string tail = last_lines(end.log_end, kLogTailLines);

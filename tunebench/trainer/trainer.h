@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "tunebench/base/subprocess.h"
 #include "tunebench/experiment/experiment.h"
 #include "tunebench/trainer/event.h"
@@ -40,6 +42,8 @@ class Running {
   /// has ended (then stream_ended() is true).
   virtual std::optional<Event> next_event(std::chrono::nanoseconds timeout) = 0;
   [[nodiscard]] virtual bool stream_ended() const = 0;
+  /// The child's process, for looking at what it uses; 0: there is none to look at.
+  [[nodiscard]] virtual pid_t pid() const { return 0; }
   /// Lines so far that were no event; a trainer under development wants to know.
   [[nodiscard]] virtual std::int64_t dropped_lines() const { return 0; }
   /// Asks to end after the running step. Idempotent.
