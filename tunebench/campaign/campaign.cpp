@@ -154,6 +154,7 @@ class Campaign {
                              .memory_bytes = planned.memory_bytes,
                              .protocol = {}};
     request.protocol.timeout_s = planned.timeout_s;
+    request.idle = tools_.idle;
     observer_.measuring(position);
     const std::chrono::nanoseconds begin = tools_.clock.now();
     record::Record record = measure::measure_point(

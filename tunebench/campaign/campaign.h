@@ -54,7 +54,8 @@ struct Tools {
   Clock& clock;
   measure::StopFlag& stop;
   std::filesystem::path log_folder;  ///< made when the first measurement starts
-  std::string command;               ///< as typed, for the run's row
+  std::string command;               ///< as typed, secrets masked, for the run's row
+  measure::IdleRules idle = {};      ///< what to do when the machine is busy
 };
 
 /// Measures what the store does not know yet. Every record is stored before the next measurement

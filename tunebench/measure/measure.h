@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tunebench/base/clock.h"
 #include "tunebench/hardware/gpu_monitor.h"
+#include "tunebench/measure/idle.h"
 #include "tunebench/record/record.h"
 #include "tunebench/trainer/trainer.h"
 
@@ -64,11 +66,12 @@ struct Request {
   std::int64_t memory_bytes = 0;
   Protocol protocol;
   const hardware::GpuMonitor* gpus = nullptr;  ///< nullptr: those of this machine
+  std::optional<IdleRules> idle;               ///< absent: the machine is not looked at before
 };
 
 /// Runs one child and makes its record: status, reason, measured fields. Run, key, repeat,
-/// environment are the caller's. Never throws for what the child does; throws only when the child
-/// cannot be started at all.
+/// environment are the caller's. The log is kept as keep_log says. Never throws for what the child
+/// does; throws only when the child cannot be started at all.
 record::Record measure_point(const Request& request, trainer::Trainer& trainer, Clock& clock,
                              StopFlag& stop, const std::function<void(const Progress&)>& progress);
 

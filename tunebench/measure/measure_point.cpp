@@ -15,17 +15,18 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
-#include "tunebench/base/thread_pool.h"
-#include "tunebench/hardware/host.h"
-#include "tunebench/hardware/telemetry.h"
+#include "tunebench/base/log.h"
+#include "tunebench/base/secrets.h"
+#include "tunebench/base/text.h"
+#include "tunebench/measure/kept_log.h"
 #include "tunebench/measure/log_tail.h"
 #include "tunebench/measure/measure.h"
 #include "tunebench/measure/measured_fields.h"
 #include "tunebench/measure/memory_killer.h"
 #include "tunebench/measure/outcome.h"
 #include "tunebench/measure/point_gpus.h"
+#include "tunebench/measure/run_watch.h"
 #include "tunebench/measure/tally.h"
-#include "tunebench/measure/telemetry_fields.h"
 #include "tunebench/measure/window.h"
 
 namespace tunebench::measure {
@@ -94,8 +95,6 @@ class Measurement {
   [[nodiscard]] std::string live_phase() const;
   void count_steps(Progress& now) const;
 
-  void start_sampling();
-  void stop_sampling();
   [[nodiscard]] TimedSpan timed_span(const Window::Result& window) const;
   void set_system_fields(record::Record& record, const Window::Result& window) const;
 
@@ -113,13 +112,14 @@ class Measurement {
 
   std::unique_ptr<trainer::Running> running_;
   PointGpus gpus_;
-  std::unique_ptr<hardware::TelemetrySampler> sampler_;
+  RunWatch watch_;
   Window window_;
   std::vector<TimedSpan> steps_;  ///< those that the window has seen
   Tally tally_;
   std::int64_t max_steps_;
   double stop_after_s_;
   std::string started_at_;
+  std::string busy_;
   Observed seen_;
   std::optional<trainer::ErrorEvent> error_;
   std::optional<trainer::EndEvent> end_;
@@ -141,16 +141,29 @@ record::Record Measurement::run() {
   } catch (const Error& error) {
     return refused(record::Outcome::InvalidConfig, error.message());
   }
+  if (request_.idle.has_value()) {
+    busy_ = join(IdleCheck(gpus_, *request_.idle, clock_).wait(stop_), "; ");
+    if (!busy_.empty() && request_.idle->refuse) {
+      return refused(record::Outcome::Skipped, "not idle: " + busy_);
+    }
+    if (!busy_.empty()) {
+      log_warning_once("what is to be measured is not idle: the numbers may suffer (field busy)");
+    }
+  }
+  started_at_ = iso_time(clock_.unix_seconds());
   seen_.started_ns = clock_.now().count();
   running_ = trainer_.start({.point = request_.point,
                              .log_file = request_.log_file,
                              .planned_steps = request_.planned_steps,
                              .memory_bytes = request_.memory_bytes});
-  start_sampling();
+  watch_.start(running_->pid(), gpus_,
+               std::chrono::duration_cast<milliseconds>(
+                   from_seconds(request_.protocol.telemetry_interval_s)));
   watch();
   wait_for_exit();
-  stop_sampling();
   seen_.ended_ns = clock_.now().count();
+  watch_.stop();
+  seen_.tree_peak_bytes = watch_.tree_peak_bytes();
   const std::optional<std::int64_t> kills_after = memory_kills();
   memory_killer_ =
       kills_before.has_value() && kills_after.has_value() && *kills_after > *kills_before;
@@ -354,29 +367,6 @@ void Measurement::tell_progress() {
   progress_(now);
 }
 
-void Measurement::start_sampling() {
-  if (running_->pid() <= 0) {
-    return;
-  }
-  hardware::TelemetryOptions options;
-  options.root = running_->pid();
-  options.interval = std::chrono::duration_cast<milliseconds>(
-      from_seconds(request_.protocol.telemetry_interval_s));
-  options.gpus = gpus_.monitor;
-  options.devices = gpus_.devices;
-  sampler_ = std::make_unique<hardware::TelemetrySampler>(options);
-}
-
-void Measurement::stop_sampling() {
-  if (sampler_ == nullptr) {
-    return;
-  }
-  sampler_->stop();
-  for (const hardware::TelemetrySample& sample : sampler_->samples()) {
-    seen_.tree_peak_bytes = std::max(seen_.tree_peak_bytes, sample.tree.resident_bytes);
-  }
-}
-
 TimedSpan Measurement::timed_span(const Window::Result& window) const {
   const std::size_t first = window.warmup_steps.size();
   const std::size_t last = first + window.timed_steps.size() - 1;
@@ -384,23 +374,14 @@ TimedSpan Measurement::timed_span(const Window::Result& window) const {
 }
 
 void Measurement::set_system_fields(record::Record& record, const Window::Result& window) const {
-  if (sampler_ == nullptr || window.timed_steps.empty()) {
+  if (window.timed_steps.empty()) {
     return;
   }
   const TimedSpan span = timed_span(window);
-  if (span.begin.count() < seen_.started_ns || span.end.count() > seen_.ended_ns) {
-    return;  // steps on a clock that is not this machine's say nothing about when to look
+  // Steps on a clock that is not this machine's say nothing about when to look.
+  if (span.begin.count() >= seen_.started_ns && span.end.count() <= seen_.ended_ns) {
+    watch_.set_fields(record, span);
   }
-  const hardware::HostInfo host = hardware::read_host();
-  const std::int64_t limit = host.memory_limit_bytes;
-  set_telemetry_fields(record,
-                       {.samples = sampler_->samples(),
-                        .gpus = gpus_.identities(),
-                        .gpus_missing = gpus_.missing,
-                        .usable_cores = usable_cores(),
-                        .usable_memory_bytes = limit > 0 ? std::min(limit, host.memory_total_bytes)
-                                                         : host.memory_total_bytes},
-                       span);
 }
 
 RunEnd Measurement::run_end() const {
@@ -441,10 +422,12 @@ record::Record Measurement::make_record() const {
   Verdict verdict = judge(end, tally_);
   record::Record record = begin_record();
   record.status = verdict.outcome;
-  record.reason = std::move(verdict.reason);
-  std::error_code ignored;
-  if (std::filesystem::exists(request_.log_file, ignored)) {
-    record.log_path = display_path(request_.log_file);
+  record.reason = mask_secrets(verdict.reason);
+  if (!busy_.empty()) {
+    record.set("busy", busy_);
+  }
+  if (const std::filesystem::path log = keep_log(request_.log_file); !log.empty()) {
+    record.log_path = display_path(log);
   }
   set_process_fields(record, seen_, tally_);
   set_run_fields(record, tally_);
@@ -454,7 +437,7 @@ record::Record Measurement::make_record() const {
     set_system_fields(record, window);
   } else {
     set_failure_fields(record);
-    const std::string tail = last_lines(end.log_end, kLogTailLines);
+    const std::string tail = last_lines(mask_secrets(end.log_end), kLogTailLines);
     if (!tail.empty()) {
       record.set("log_tail", tail);
     }

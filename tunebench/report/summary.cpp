@@ -38,6 +38,8 @@ void add_attempt(PointSummary& point, const store::RunRecord& attempt) {
   }
   point.rates.push_back(*rate);
   point.reused += attempt.reused ? 1 : 0;
+  point.throttled_percent =
+      std::max(point.throttled_percent, record.number("gpu_throttled_percent").value_or(0));
   if (const std::optional<std::int64_t> peak = peak_of(record)) {
     point.peak_bytes = std::max(point.peak_bytes.value_or(0), *peak);
   }
@@ -137,8 +139,10 @@ std::string note_lines(std::span<const PointSummary> points) {
 }  // namespace
 
 std::string PointSummary::status() const {
+  const std::string ok =
+      throttled_percent > 0 ? fmt::format("ok, throttled {:.0f} %", throttled_percent) : "ok";
   if (failures.empty()) {
-    return "ok";
+    return ok;
   }
   const record::Record& last = failures.back();
   if (rates.empty()) {
@@ -149,7 +153,7 @@ std::string PointSummary::status() const {
   for (const record::Record& failure : failures) {
     ++counts[std::string(record::outcome_name(failure.status))];
   }
-  std::string text = "ok";
+  std::string text = ok;
   for (const auto& [name, count] : counts) {
     text += fmt::format(", {} {}", count, name);
   }
