@@ -4,12 +4,13 @@
 
 #include <fmt/core.h>
 
-#include "tunebench/base/build_info.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/log.h"
+#include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
 #include "tunebench/campaign/campaign.h"
 #include "tunebench/cli/command.h"
+#include "tunebench/cli/environment.h"
 #include "tunebench/cli/interrupts.h"
 #include "tunebench/cli/progress_view.h"
 #include "tunebench/experiment/experiment.h"
@@ -109,21 +110,36 @@ std::optional<double> timeout_of(const config::CommandLine& line, Diagnostics& p
   return seconds;
 }
 
+measure::IdleRules idle_rules_of(const config::CommandLine& line, Diagnostics& problems) {
+  measure::IdleRules rules;
+  if (const config::GivenOption* given = line.find("wait_idle")) {
+    const std::optional<double> seconds = parse_real(given->value);
+    if (!seconds || *seconds < 0) {
+      problems.push_back({given->spelled,
+                          fmt::format("'{}' is not a number of seconds", printable(given->value)),
+                          ""});
+    }
+    rules.wait_s = seconds.value_or(0);
+  }
+  if (const config::GivenOption* given = line.find("if_busy")) {
+    rules.refuse = given->value == "refuse";
+    if (!rules.refuse && given->value != "warn") {
+      problems.push_back({given->spelled,
+                          fmt::format("'{}' is none of warn, refuse", printable(given->value)),
+                          ""});
+    }
+  }
+  return rules;
+}
+
 campaign::Machine this_machine(const trainer::Trainer& trainer) {
   const hardware::HostInfo host = hardware::read_host();
-  const BuildInfo& build = build_info();
-  Json environment = hardware::host_json(host);
-  environment.set("tunebench_version", build.version)
-      .set("tunebench_commit", build.commit)
-      .set("tunebench_dirty", build.dirty)
-      .set("compiler", build.compiler)
-      .set("build_type", build.build_type);
   return {.trainer = trainer.name(),
           .trainer_version = trainer.version(),
           .hardware_class = hardware::hardware_class(host),
           .memory_bytes = host.memory_usable_bytes,
           .cores = host.cores_usable,
-          .environment = std::move(environment)};
+          .environment = environment_now(trainer)};
 }
 
 /// Runs that died since the last call: their results are safe, and the user is told.
@@ -180,6 +196,7 @@ void tell_the_end(const campaign::Result& result, const std::string& command, Pr
 
 struct Planned {
   campaign::Plan plan;
+  measure::IdleRules idle = {};
   std::unique_ptr<trainer::Trainer> trainer;
 };
 
@@ -192,6 +209,7 @@ Planned plan_of(const Invocation& invocation, Diagnostics& problems) {
                                   .repeats = integer_option(line, "repeats", 1, 1, problems),
                                   .fresh = line.has("fresh"),
                                   .timeout_s = timeout_of(line, problems)};
+  planned.idle = idle_rules_of(line, problems);
   planned.plan = campaign::make_plan(request, this_machine(*planned.trainer), problems);
   return planned;
 }
@@ -215,7 +233,7 @@ int run(const Invocation& invocation, Console& console) {
 
   std::vector<std::string> words{"tunebench"};
   words.insert(words.end(), invocation.words.begin(), invocation.words.end());
-  const std::string command = config::shell_line(words);
+  const std::string command = config::shell_line(mask_secrets(words));
   Interrupts interrupts;
   const campaign::Result result = campaign::run_campaign(planned.plan,
                                                          {.store = *store,
@@ -223,7 +241,8 @@ int run(const Invocation& invocation, Console& console) {
                                                           .clock = system_clock(),
                                                           .stop = interrupts.flag(),
                                                           .log_folder = file.parent_path() / "logs",
-                                                          .command = command},
+                                                          .command = command,
+                                                          .idle = planned.idle},
                                                          view);
   set_log_sink(nullptr);
   const std::vector<store::RunRecord> records = store->records_of(result.run);
@@ -258,6 +277,14 @@ Command run_command() {
        .value_name = "SECONDS",
        .help = "longest time of one measurement; default: at least 600, more for "
                "points with much arithmetic"},
+      {.name = "wait_idle",
+       .value_name = "SECONDS",
+       .help = "before each measurement, how long to wait until nothing else uses its GPUs or, "
+               "without GPUs, the CPU; default 0"},
+      {.name = "if_busy",
+       .value_name = "warn|refuse",
+       .help = "what to do when it is still in use: measure and note it in the record (default), "
+               "or skip the point"},
       {.name = "experiment",
        .value_name = "ID",
        .help = std::string("what is measured; default ") + kDefaultExperiment},

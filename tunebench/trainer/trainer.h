@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -70,6 +71,9 @@ std::unique_ptr<Trainer> make_native_trainer(std::filesystem::path program = {})
 /// Starts `argv` with the step protocol's variables set (TUNEBENCH_JOB holds the job's JSON): for
 /// tests and for any program that writes the protocol.
 std::unique_ptr<Trainer> make_command_trainer(std::vector<std::string> argv);
+
+/// Names and versions of the libraries that the native worker computes with.
+std::vector<std::pair<std::string, std::string>> native_libraries();
 
 /// The worker behind `tunebench train JOB`: trains and writes events. Returns the exit code.
 /// JOB is the JSON text that make_native_trainer passes on.
