@@ -1,6 +1,7 @@
 #include "tunebench/base/log.h"
 
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace tunebench {
@@ -9,6 +10,7 @@ namespace {
 struct Sink {
   std::mutex mutex;
   std::function<void(LogLevel, const std::string&)> write;
+  std::set<std::string> heard;
 };
 
 Sink& sink() {
@@ -28,6 +30,7 @@ void log(LogLevel level, const std::string& text) {
 void set_log_sink(std::function<void(LogLevel, const std::string&)> write) {
   const std::lock_guard lock(sink().mutex);
   sink().write = std::move(write);
+  sink().heard.clear();
 }
 
 void log_info(const std::string& text) {
@@ -35,6 +38,16 @@ void log_info(const std::string& text) {
 }
 
 void log_warning(const std::string& text) {
+  log(LogLevel::Warning, text);
+}
+
+void log_warning_once(const std::string& text) {
+  {
+    const std::lock_guard lock(sink().mutex);
+    if (!sink().heard.insert(text).second) {
+      return;
+    }
+  }
   log(LogLevel::Warning, text);
 }
 

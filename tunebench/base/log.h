@@ -12,5 +12,8 @@ enum class LogLevel { Info, Warning };
 void set_log_sink(std::function<void(LogLevel, const std::string&)> sink);
 void log_info(const std::string& text);
 void log_warning(const std::string& text);
+/// A warning that the present sink has heard before is dropped: one line for a fault that every
+/// measurement of a run meets.
+void log_warning_once(const std::string& text);
 
 }  // namespace tunebench

@@ -31,6 +31,21 @@ TEST_F(LogTest, IsDroppedWithoutASink) {
   EXPECT_EQ(seen, 0);
 }
 
+TEST_F(LogTest, SaysAWarningOnceToEachSink) {
+  int seen = 0;
+  const auto count = [&](LogLevel level, const std::string&) {
+    seen += level == LogLevel::Warning ? 1 : 0;
+  };
+  set_log_sink(count);
+  log_warning_once("no power reading");
+  log_warning_once("no power reading");
+  log_warning_once("no clock reading");
+  EXPECT_EQ(seen, 2);
+  set_log_sink(count);
+  log_warning_once("no power reading");
+  EXPECT_EQ(seen, 3);
+}
+
 TEST_F(LogTest, CallsTheSinkFromOneThreadAtATime) {
   int seen = 0;  // not atomic on purpose
   set_log_sink([&](LogLevel, const std::string&) { ++seen; });

@@ -188,15 +188,17 @@ std::int64_t ThreadPool::next_task() {
   return state_->next.fetch_add(1, std::memory_order_relaxed);
 }
 
+std::optional<double> cpu_quota_cores() {
+  try {
+    return cpu_quota("/sys/fs/cgroup", read_file("/proc/self/cgroup"));
+  } catch (const Error&) {
+    return std::nullopt;  // no control groups on this machine
+  }
+}
+
 int usable_cores() {
   const int cores = std::max(1, affinity_count());
-  std::string membership;
-  try {
-    membership = read_file("/proc/self/cgroup");
-  } catch (const Error&) {
-    return cores;  // no control groups on this machine
-  }
-  const std::optional<double> quota = cpu_quota("/sys/fs/cgroup", membership);
+  const std::optional<double> quota = cpu_quota_cores();
   if (!quota || *quota >= cores) {
     return cores;
   }

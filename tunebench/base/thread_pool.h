@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 namespace tunebench {
@@ -67,6 +68,9 @@ class ThreadPool {
   std::int64_t next_task();
   std::unique_ptr<State> state_;
 };
+
+/// CPUs' worth of time that the control groups of this process allow; nullopt without a limit.
+std::optional<double> cpu_quota_cores();
 
 /// Cores this process may use at once: the smaller of its affinity mask and its cgroup CPU quota
 /// (rounded up), at least 1.

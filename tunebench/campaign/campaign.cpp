@@ -205,6 +205,7 @@ class Campaign {
                              .force = plan_.force,
                              .protocol = measure::protocol_for(planned.point)};
     request.protocol.timeout_s = planned.timeout_s;
+    request.idle = tools_.idle;
     observer_.measuring(position);
     const std::chrono::nanoseconds begin = tools_.clock.now();
     record::Record record = measure::measure_point(

@@ -54,7 +54,8 @@ struct Tools {
   Clock& clock;
   measure::StopFlag& stop;
   std::filesystem::path log_folder;  ///< made when the first measurement starts
-  std::string command;               ///< as typed, for the run's row
+  std::string command;               ///< as typed, secrets masked, for the run's row
+  measure::IdleRules idle = {};      ///< what to do when the machine is busy
 };
 
 /// True when trying the same point again may end otherwise: a child that crashed, was killed, or

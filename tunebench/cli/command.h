@@ -42,6 +42,9 @@ Command datasets_count_command();
 Command tokenize_command();
 Command train_command();
 Command simulate_command();
+Command env_command();
+Command env_diff_command();
+Command logs_command();
 
 /// What an input may be; of more than `most` words only the first few.
 std::string short_domain(const experiment::Property& property, std::size_t most);

@@ -21,6 +21,7 @@ enum ExitCode : int {
   kOk = 0,
   kUsage = 1,       ///< what the user gave or what the machine holds must change first
   kSomeFailed = 2,  ///< some points have no number
+  kDifferent = 2,   ///< env diff: something differs
   kNothingMeasured = 3,
   kOurBug = 70,
   kInterrupted = 130,

@@ -115,7 +115,7 @@ void ProgressView::measured(const campaign::Position& position, const record::Re
   }
   say(text);
   if (!record.log_path.empty()) {
-    say("     log: " + printable(record.log_path));
+    say("     log: tunebench logs " + record.run);
   }
 }
 

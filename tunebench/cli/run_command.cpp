@@ -5,12 +5,13 @@
 
 #include <fmt/core.h>
 
-#include "tunebench/base/build_info.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/log.h"
+#include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
 #include "tunebench/campaign/campaign.h"
 #include "tunebench/cli/command.h"
+#include "tunebench/cli/environment.h"
 #include "tunebench/cli/interrupts.h"
 #include "tunebench/cli/progress_view.h"
 #include "tunebench/cli/run_options.h"
@@ -53,13 +54,6 @@ config::OptionSpec input_option(const experiment::Property& property) {
 
 campaign::Machine this_machine(const trainer::Trainer& trainer) {
   const hardware::HostInfo host = hardware::read_host();
-  const BuildInfo& build = build_info();
-  Json environment = hardware::host_json(host);
-  environment.set("tunebench_version", build.version)
-      .set("tunebench_commit", build.commit)
-      .set("tunebench_dirty", build.dirty)
-      .set("compiler", build.compiler)
-      .set("build_type", build.build_type);
   return {.trainer = trainer.name(),
           .trainer_version = trainer.version(),
           // What a model says does not depend on the machine that plays it.
@@ -67,7 +61,7 @@ campaign::Machine this_machine(const trainer::Trainer& trainer) {
               trainer.name() == "simulated" ? "simulated" : hardware::hardware_class(host),
           .memory_bytes = host.memory_usable_bytes,
           .cores = host.cores_usable,
-          .environment = std::move(environment)};
+          .environment = environment_now(trainer)};
 }
 
 /// Runs that died since the last call: their results are safe, and the user is told.
@@ -133,6 +127,7 @@ void tell_the_end(const campaign::Result& result, const std::string& command, bo
 
 struct Planned {
   campaign::Plan plan;
+  measure::IdleRules idle = {};
   std::unique_ptr<trainer::Trainer> trainer;
 };
 
@@ -140,6 +135,7 @@ struct Planned {
 Planned plan_of(const Invocation& invocation, Diagnostics& problems) {
   const campaign::Request request = request_of(invocation.line, problems);
   Planned planned{.plan = {}, .trainer = trainer_of(invocation.line, request, problems)};
+  planned.idle = idle_rules_of(invocation.line, problems);
   campaign::Machine machine = this_machine(*planned.trainer);
   if (request.order_seed) {
     machine.environment.set("order_seed", static_cast<std::int64_t>(*request.order_seed));
@@ -168,7 +164,7 @@ int run(const Invocation& invocation, Console& console) {
 
   std::vector<std::string> words{"tunebench"};
   words.insert(words.end(), invocation.words.begin(), invocation.words.end());
-  const std::string command = config::shell_line(words);
+  const std::string command = config::shell_line(mask_secrets(words));
   Interrupts interrupts;
   const campaign::Result result = campaign::run_campaign(planned.plan,
                                                          {.store = *store,
@@ -176,7 +172,8 @@ int run(const Invocation& invocation, Console& console) {
                                                           .clock = system_clock(),
                                                           .stop = interrupts.flag(),
                                                           .log_folder = file.parent_path() / "logs",
-                                                          .command = command},
+                                                          .command = command,
+                                                          .idle = planned.idle},
                                                          view);
   set_log_sink(nullptr);
   std::vector<store::RunRecord> records = store->records_of(result.run);

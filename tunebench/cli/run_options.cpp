@@ -149,6 +149,14 @@ std::vector<config::OptionSpec> run_options() {
        .value_name = "SECONDS",
        .help = "longest time of one measurement; default: at least 600, more for points with much "
                "arithmetic"},
+      {.name = "wait_idle",
+       .value_name = "SECONDS",
+       .help = "before each measurement, how long to wait until nothing else uses its GPUs or, "
+               "without GPUs, the CPU; default 0"},
+      {.name = "if_busy",
+       .value_name = "warn|refuse",
+       .help = "what to do when it is still in use: measure and note it in the record (default), "
+               "or skip the point"},
       {.name = "experiment",
        .value_name = "ID",
        .help = std::string("what is measured; default ") + kDefaultExperiment},
@@ -181,6 +189,28 @@ campaign::Request request_of(const config::CommandLine& line, Diagnostics& probl
     problems.push_back({"--max-repeats", "only --until goes beyond --repeats", ""});
   }
   return request;
+}
+
+measure::IdleRules idle_rules_of(const config::CommandLine& line, Diagnostics& problems) {
+  measure::IdleRules rules;
+  if (const config::GivenOption* given = line.find("wait_idle")) {
+    const std::optional<double> seconds = parse_real(given->value);
+    if (!seconds || *seconds < 0) {
+      problems.push_back({given->spelled,
+                          fmt::format("'{}' is not a number of seconds", printable(given->value)),
+                          ""});
+    }
+    rules.wait_s = seconds.value_or(0);
+  }
+  if (const config::GivenOption* given = line.find("if_busy")) {
+    rules.refuse = given->value == "refuse";
+    if (!rules.refuse && given->value != "warn") {
+      problems.push_back({given->spelled,
+                          fmt::format("'{}' is none of warn, refuse", printable(given->value)),
+                          ""});
+    }
+  }
+  return rules;
 }
 
 std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,

@@ -6,6 +6,7 @@
 #include "tunebench/base/diagnostic.h"
 #include "tunebench/campaign/plan.h"
 #include "tunebench/cli/command.h"
+#include "tunebench/measure/idle.h"
 #include "tunebench/trainer/trainer.h"
 
 namespace tunebench::cli {
@@ -21,6 +22,9 @@ campaign::Request request_of(const config::CommandLine& line, Diagnostics& probl
 std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
                                              const campaign::Request& request,
                                              Diagnostics& problems);
+
+/// --wait-idle and --if-busy: what to do when something else uses the machine.
+measure::IdleRules idle_rules_of(const config::CommandLine& line, Diagnostics& problems);
 
 config::OptionSpec price_option();
 /// --price; nullopt when it was not given.

@@ -150,7 +150,7 @@ int show_run(const Invocation& invocation, Console& console) {
   text += points.empty() ? std::string("no measurements\n") : report::result_text(points);
   for (const store::RunRecord& one : records) {
     if (!one.record.is_valid() && !one.record.log_path.empty()) {
-      text += "log: " + printable(one.record.log_path) + "\n";
+      text += fmt::format("log: tunebench logs {}/{}\n", run.name, &one - records.data() + 1);
     }
   }
   write_result(console, text);

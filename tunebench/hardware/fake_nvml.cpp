@@ -1,7 +1,7 @@
 // A stand-in for libnvidia-ml.so.1, loaded by the tests. TB_FAKE_NVML holds space-separated
 // settings: devices=2 init=0 power=3 (a return code for that reading) lost_after=5 (device 1 falls
-// off the bus after that many readings) throttle=0x20 processes=4242. Built a second time with
-// TB_FAKE_NVML_OLD, it lacks the newer functions.
+// off the bus after that many readings) throttle=0x20 processes=4242 idle=1. Built a second time
+// with TB_FAKE_NVML_OLD, it lacks the newer functions.
 
 #include <array>
 #include <atomic>
@@ -102,7 +102,7 @@ Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory) {
 }
 Return nvmlDeviceGetUtilizationRates(Device device, Utilization* rates) {
   ++readings;
-  *rates = {number_of(device) == 1 ? 70U : 10U, 5U};
+  *rates = {setting("idle", 0) != 0 ? 0U : number_of(device) == 1 ? 70U : 10U, 5U};
   return answer(device, "utilization");
 }
 Return nvmlDeviceGetPowerUsage(Device device, unsigned* milliwatts) {

@@ -311,6 +311,16 @@ std::vector<int> GpuMonitor::resolve_visible(std::string_view visible) const {
   return chosen;
 }
 
+const GpuMonitor* system_gpus(std::string& reason) {
+  struct Opened {
+    std::string why_not;
+    std::unique_ptr<GpuMonitor> monitor = GpuMonitor::open({}, why_not);
+  };
+  static const Opened kOpened;
+  reason = kOpened.why_not;
+  return kOpened.monitor.get();
+}
+
 std::string format_gpu_uuid(std::span<const std::uint8_t, 16> bytes) {
   std::string text = "GPU-";
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -79,6 +79,10 @@ class GpuMonitor {
   std::unique_ptr<State> state_;
 };
 
+/// The driver of this machine, opened at the first call and kept while the program runs. nullptr
+/// when there is none, with one line in `reason`. Thread-safe.
+const GpuMonitor* system_gpus(std::string& reason);
+
 /// 16 raw bytes as GPU-8-4-4-4-12; zero bytes count as bytes.
 std::string format_gpu_uuid(std::span<const std::uint8_t, 16> bytes);
 

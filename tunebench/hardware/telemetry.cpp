@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -31,15 +32,22 @@ struct TelemetrySampler::State {
     samples.push_back(std::move(sample));
   }
 
+  [[nodiscard]] std::chrono::nanoseconds step_after(std::chrono::nanoseconds elapsed) const {
+    const std::chrono::nanoseconds longest = options.interval;
+    return std::clamp(elapsed / 16,
+                      std::min<std::chrono::nanoseconds>(options.first_interval, longest), longest);
+  }
+
   void loop() {
     // Deadlines on a fixed grid: a slow sample does not shift the later ones.
-    auto next = std::chrono::steady_clock::now();
+    const auto begin = std::chrono::steady_clock::now();
+    auto next = begin;
     std::unique_lock lock(mutex);
     while (!stopping) {
       lock.unlock();
       take();
       lock.lock();
-      next = std::max(next + options.interval, std::chrono::steady_clock::now());
+      next = std::max(next + step_after(next - begin), std::chrono::steady_clock::now());
       wake.wait_until(lock, next, [this] { return stopping; });
     }
     lock.unlock();
@@ -49,7 +57,13 @@ struct TelemetrySampler::State {
 
 TelemetrySampler::TelemetrySampler(const TelemetryOptions& options)
     : state_(std::make_unique<State>(options)) {
+  // ctrl-C must wake the thread that waits for the child, not this one.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   state_->thread = std::thread([state = state_.get()] { state->loop(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 TelemetrySampler::~TelemetrySampler() {

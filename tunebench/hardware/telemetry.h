@@ -28,14 +28,17 @@ struct TelemetrySample {
 struct TelemetryOptions {
   pid_t root = 0;  ///< the child; its descendants are counted with it
   std::chrono::milliseconds interval{500};
+  /// Samples are denser at first, a sixteenth of the time since the start apart but never closer
+  /// than this, so that the window of a short run has some of its own.
+  std::chrono::milliseconds first_interval{20};
   const GpuMonitor* gpus = nullptr;
   std::vector<int> devices;
   std::filesystem::path proc = "/proc";
   std::filesystem::path sys = "/sys";
 };
 
-/// Samples in a thread of its own at a fixed rate from construction until stop(). One sample is
-/// taken at the start and one at the stop, so short runs have two.
+/// Samples in a thread of its own from construction until stop(), at a fixed rate after the first
+/// seconds. One sample is taken at the start and one at the stop. The thread takes no signals.
 /// What it costs: bench/telemetry_bench.
 class TelemetrySampler {
  public:
@@ -54,7 +57,8 @@ class TelemetrySampler {
   std::unique_ptr<State> state_;
 };
 
-/// Smallest, mean and largest of a reading over time.
+/// Smallest, largest and mean of a reading over the samples inside a window. The mean is that over
+/// time: samples lie closer together at the start of a run and must not count for more there.
 struct Range {
   double min = 0;
   double mean = 0;
@@ -69,24 +73,26 @@ struct GpuSummary {
   std::optional<Range> power_percent;  ///< of the enforced limit
   std::optional<Range> temperature_c;
   std::optional<Range> sm_clock_mhz;
-  std::optional<std::int64_t> memory_peak_bytes;
+  std::optional<std::int64_t> memory_peak_bytes;  ///< over the whole run, as the next
+  std::optional<double> memory_peak_percent;
   std::optional<double> energy_j;  ///< counter difference, else power integrated over time
   bool energy_integrated = false;
-  double throttled_share = 0;  ///< share of samples with a slow-down reason
+  std::optional<double> throttled_share;  ///< of the samples that tell, those with a slow-down
   std::uint64_t throttle_reasons = 0;
-  bool lost = false;
-  std::vector<std::string> missing;  ///< each reading that was never there, once
+  bool lost = false;                 ///< fell off the bus at any time of the run
+  std::vector<std::string> missing;  ///< each reading that was not there at any time, once
 };
 
 /// A window [begin, end] of a run. Counters are interpolated at its ends; readings are taken from
-/// the samples inside it (from the nearest one when none lies inside).
+/// the samples inside it (from the nearest one when none lies inside). Peaks of memory are those of
+/// all samples, as is what a GPU did not tell.
 struct TelemetrySummary {
   double seconds = 0;
   std::int64_t samples = 0;                     ///< inside the window
   std::optional<double> cpu_percent_of_usable;  ///< CPU time of the tree / (seconds * cores)
   std::optional<double> cpu_cores_used;
   std::optional<double> other_cores_used;  ///< busy time of everybody else / seconds
-  std::int64_t resident_peak_bytes = 0;    ///< of the tree, over all samples up to the end
+  std::int64_t resident_peak_bytes = 0;    ///< of the tree, over the whole run
   double resident_mean_bytes = 0;
   std::int64_t minor_faults = 0;
   std::int64_t major_faults = 0;

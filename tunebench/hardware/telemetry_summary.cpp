@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "tunebench/hardware/telemetry.h"
 
@@ -13,84 +16,79 @@ double seconds_between(std::chrono::nanoseconds begin, std::chrono::nanoseconds 
   return std::chrono::duration<double>(end - begin).count();
 }
 
-/// A counter's value at `time`, linear between the samples around it, constant beyond them.
-std::optional<double> counter_at(Samples samples, std::chrono::nanoseconds time,
-                                 const Reading& counter) {
-  const TelemetrySample* before = nullptr;
-  const TelemetrySample* after = nullptr;
+/// A reading over time: the samples that have it.
+using Curve = std::vector<std::pair<std::chrono::nanoseconds, double>>;
+
+Curve curve_of(Samples samples, const Reading& reading) {
+  Curve curve;
   for (const TelemetrySample& sample : samples) {
-    if (!counter(sample)) {
-      continue;
-    }
-    if (sample.time <= time) {
-      before = &sample;
-    } else if (after == nullptr) {
-      after = &sample;
+    if (const auto value = reading(sample)) {
+      curve.emplace_back(sample.time, *value);
     }
   }
-  if (before == nullptr && after == nullptr) {
-    return std::nullopt;
+  return curve;
+}
+
+/// Linear between the samples around `time`, constant beyond them. The curve is not empty.
+double value_at(const Curve& curve, std::chrono::nanoseconds time) {
+  const auto after = std::ranges::upper_bound(curve, time, {}, &Curve::value_type::first);
+  if (after == curve.begin()) {
+    return curve.front().second;
   }
-  if (before == nullptr || after == nullptr) {
-    return counter(before == nullptr ? *after : *before);
+  const auto before = std::prev(after);
+  if (after == curve.end()) {
+    return before->second;
   }
   const double share =
-      seconds_between(before->time, time) / seconds_between(before->time, after->time);
-  const double from = *counter(*before);
-  return from + share * (*counter(*after) - from);
+      seconds_between(before->first, time) / seconds_between(before->first, after->first);
+  return before->second + share * (after->second - before->second);
 }
 
 std::optional<double> counter_difference(Samples samples, std::chrono::nanoseconds begin,
                                          std::chrono::nanoseconds end, const Reading& counter) {
-  const auto first = counter_at(samples, begin, counter);
-  const auto last = counter_at(samples, end, counter);
-  if (!first || !last) {
+  const Curve curve = curve_of(samples, counter);
+  if (curve.empty()) {
     return std::nullopt;
   }
-  return std::max(0.0, *last - *first);
+  return std::max(0.0, value_at(curve, end) - value_at(curve, begin));
 }
 
-std::optional<Range> range_of(Samples window, const Reading& reading) {
-  std::optional<Range> range;
+/// Trapezes between the points of the curve, cut at the window's ends. The curve is not empty.
+double integral(const Curve& curve, std::chrono::nanoseconds begin, std::chrono::nanoseconds end) {
   double sum = 0;
-  double count = 0;
-  for (const TelemetrySample& sample : window) {
-    if (const auto value = reading(sample)) {
-      if (!range) {
-        range = Range{*value, 0, *value};
-      }
-      range->min = std::min(range->min, *value);
-      range->max = std::max(range->max, *value);
-      sum += *value;
-      count += 1;
+  auto left_time = begin;
+  double left = value_at(curve, begin);
+  const auto add_up_to = [&](std::chrono::nanoseconds time, double value) {
+    sum += (left + value) / 2 * seconds_between(left_time, time);
+    left_time = time;
+    left = value;
+  };
+  for (const auto& [time, value] : curve) {
+    if (time > begin && time < end) {
+      add_up_to(time, value);
     }
   }
-  if (range) {
-    range->mean = sum / count;
-  }
-  return range;
-}
-
-/// Trapezes between the samples that have the reading, cut at the window's ends.
-std::optional<double> integral(Samples samples, std::chrono::nanoseconds begin,
-                               std::chrono::nanoseconds end, const Reading& reading) {
-  std::vector<std::chrono::nanoseconds> times{begin};
-  for (const TelemetrySample& sample : samples) {
-    if (sample.time > begin && sample.time < end && reading(sample)) {
-      times.push_back(sample.time);
-    }
-  }
-  times.push_back(end);
-  double sum = 0;
-  for (std::size_t i = 1; i < times.size(); ++i) {
-    const auto left = counter_at(samples, times[i - 1], reading);
-    const auto right = counter_at(samples, times[i], reading);
-    if (!left || !right) {
-      return std::nullopt;
-    }
-    sum += (*left + *right) / 2 * seconds_between(times[i - 1], times[i]);
-  }
+  add_up_to(end, value_at(curve, end));
   return sum;
+}
+
+/// A part of a run: its ends and the samples between them.
+struct Part {
+  Samples samples;
+  std::chrono::nanoseconds begin{0};
+  std::chrono::nanoseconds end{0};
+};
+
+std::optional<Range> range_of(const Part& part, const Reading& reading) {
+  const Curve curve = curve_of(part.samples, reading);
+  if (curve.empty()) {
+    return std::nullopt;
+  }
+  const auto [least, most] = std::ranges::minmax(curve, {}, &Curve::value_type::second);
+  const double seconds = seconds_between(part.begin, part.end);
+  const double mean = seconds > 0 ? integral(curve, part.begin, part.end) / seconds : least.second;
+  // Rounding must not put the mean of a constant reading beside it.
+  return Range{least.second, std::clamp(mean, least.second, most.second), most.second};
 }
 
 /// The samples inside the window; the nearest one when none is.
@@ -132,16 +130,22 @@ void note_throttling(Samples window, std::size_t gpu, GpuSummary& summary) {
     summary.throttle_reasons |= reasons;
     slow += reasons != 0 ? 1 : 0;
   }
-  summary.throttled_share = looked > 0 ? slow / looked : 0;
+  if (looked > 0) {
+    summary.throttled_share = slow / looked;
+  }
 }
 
-void note_missing(Samples window, std::size_t gpu, GpuSummary& summary) {
-  for (const TelemetrySample& sample : window) {
+/// Over the whole run: what falls off the bus in warm-up is lost, too, and memory peaks early.
+void note_whole_run(Samples samples, std::size_t gpu, GpuSummary& summary) {
+  for (const TelemetrySample& sample : samples) {
     const GpuReading* reading = gpu_of(sample, gpu);
     if (reading == nullptr) {
       continue;
     }
-    summary.lost = summary.lost || reading->lost;
+    if (reading->lost) {
+      summary.lost = true;  // says all that its readings would
+      continue;
+    }
     for (const std::string& note : reading->missing) {
       if (std::find(summary.missing.begin(), summary.missing.end(), note) ==
           summary.missing.end()) {
@@ -152,11 +156,14 @@ void note_missing(Samples window, std::size_t gpu, GpuSummary& summary) {
       summary.memory_peak_bytes =
           std::max(summary.memory_peak_bytes.value_or(0), *reading->memory_used_bytes);
     }
+    if (reading->memory_used_percent) {
+      summary.memory_peak_percent =
+          std::max(summary.memory_peak_percent.value_or(0), *reading->memory_used_percent);
+    }
   }
 }
 
-GpuSummary summarize_gpu(Samples samples, Samples window, std::chrono::nanoseconds begin,
-                         std::chrono::nanoseconds end, std::size_t gpu,
+GpuSummary summarize_gpu(Samples samples, const Part& window, std::size_t gpu,
                          std::optional<double> power_limit_w) {
   GpuSummary summary;
   summary.utilization_percent =
@@ -171,19 +178,21 @@ GpuSummary summarize_gpu(Samples samples, Samples window, std::chrono::nanosecon
     summary.power_percent = Range{summary.power_w->min * factor, summary.power_w->mean * factor,
                                   summary.power_w->max * factor};
   }
-  summary.energy_j =
-      counter_difference(samples, begin, end, gpu_reading(gpu, &GpuReading::energy_j));
-  if (!summary.energy_j) {
-    summary.energy_j = integral(samples, begin, end, gpu_reading(gpu, &GpuReading::power_w));
-    summary.energy_integrated = summary.energy_j.has_value();
+  summary.energy_j = counter_difference(samples, window.begin, window.end,
+                                        gpu_reading(gpu, &GpuReading::energy_j));
+  const Curve power = curve_of(samples, gpu_reading(gpu, &GpuReading::power_w));
+  if (!summary.energy_j && !power.empty()) {
+    summary.energy_j = integral(power, window.begin, window.end);
+    summary.energy_integrated = true;
   }
-  note_throttling(window, gpu, summary);
-  note_missing(window, gpu, summary);
+  note_throttling(window.samples, gpu, summary);
+  note_whole_run(samples, gpu, summary);
   return summary;
 }
 
-void summarize_machine(Samples samples, Samples window, std::chrono::nanoseconds begin,
-                       std::chrono::nanoseconds end, TelemetrySummary& summary) {
+void summarize_machine(Samples samples, const Part& window, TelemetrySummary& summary) {
+  const std::chrono::nanoseconds begin = window.begin;
+  const std::chrono::nanoseconds end = window.end;
   const auto busy = counter_difference(samples, begin, end,
                                        [](const TelemetrySample& s) { return s.machine.busy_s; });
   if (busy && summary.cpu_cores_used && summary.seconds > 0) {
@@ -219,7 +228,7 @@ TelemetrySummary summarize(Samples samples, std::chrono::nanoseconds begin,
                            std::span<const GpuIdentity> identities) {
   TelemetrySummary summary;
   summary.seconds = seconds_between(begin, end);
-  const Samples window = inside(samples, begin, end);
+  const Part window{inside(samples, begin, end), begin, end};
   summary.samples = std::count_if(samples.begin(), samples.end(), [&](const TelemetrySample& s) {
     return s.time >= begin && s.time <= end;
   });
@@ -238,20 +247,17 @@ TelemetrySummary summarize(Samples samples, std::chrono::nanoseconds begin,
   summary.major_faults =
       faults([](const TreeUsage& t) { return static_cast<double>(t.major_faults); });
   for (const TelemetrySample& sample : samples) {
-    if (sample.time <= end) {
-      summary.resident_peak_bytes =
-          std::max(summary.resident_peak_bytes, sample.tree.resident_bytes);
-    }
+    summary.resident_peak_bytes = std::max(summary.resident_peak_bytes, sample.tree.resident_bytes);
   }
   const auto resident = range_of(window, tree_reading([](const TreeUsage& t) {
                                    return static_cast<double>(t.resident_bytes);
                                  }));
   summary.resident_mean_bytes = resident ? resident->mean : 0;
-  summarize_machine(samples, window, begin, end, summary);
+  summarize_machine(samples, window, summary);
   const std::size_t gpus = samples.empty() ? 0 : samples.front().gpus.size();
   for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
     const auto limit = gpu < identities.size() ? identities[gpu].power_limit_w : std::nullopt;
-    summary.gpus.push_back(summarize_gpu(samples, window, begin, end, gpu, limit));
+    summary.gpus.push_back(summarize_gpu(samples, window, gpu, limit));
   }
   return summary;
 }

@@ -145,7 +145,7 @@ TEST(TelemetrySummaryTest, SummarisesAGpuOverTheWindow) {
   EXPECT_DOUBLE_EQ(gpu.energy_j.value(), 600);
   EXPECT_FALSE(gpu.energy_integrated);
   EXPECT_EQ(gpu.memory_peak_bytes, 7);
-  EXPECT_NEAR(gpu.throttled_share, 1.0 / 3.0, 1e-12);
+  EXPECT_NEAR(gpu.throttled_share.value(), 1.0 / 3.0, 1e-12);
   EXPECT_EQ(gpu.throttle_reasons, 0x4U);
 }
 
@@ -161,6 +161,32 @@ TEST(TelemetrySummaryTest, IntegratesPowerWhereThereIsNoEnergyCounterAndSaysSo) 
   EXPECT_TRUE(gpu.energy_integrated);
   EXPECT_DOUBLE_EQ(gpu.energy_j.value(), 400);
   EXPECT_THAT(gpu.missing, ElementsAre("energy: not supported"));
+}
+
+TEST(TelemetrySummaryTest, WeighsReadingsByTimeAndTakesNoneFromOutsideTheWindow) {
+  std::vector<TelemetrySample> samples;
+  for (const auto& [second, percent] : std::initializer_list<std::pair<int, double>>{
+           {0, 0}, {10, 100}, {11, 100}, {12, 100}, {20, 20}, {21, 0}}) {
+    GpuReading reading;
+    reading.utilization_percent = percent;
+    reading.memory_used_percent = second == 0 ? 90.0 : 50.0;
+    samples.push_back(gpu_sample(second, reading));
+  }
+  const GpuSummary gpu = summarize(samples, seconds(9), seconds(20), 2).gpus.at(0);
+  EXPECT_DOUBLE_EQ(gpu.utilization_percent->min, 20);
+  EXPECT_DOUBLE_EQ(gpu.utilization_percent->max, 100);
+  EXPECT_DOUBLE_EQ(gpu.utilization_percent->mean, (3 * 100 + 8 * 60) / 11.0);
+  EXPECT_DOUBLE_EQ(gpu.memory_used_percent->max, 50);
+  EXPECT_DOUBLE_EQ(gpu.memory_peak_percent.value(), 90) << "of the whole run";
+}
+
+TEST(TelemetrySamplerTest, LooksMoreOftenAtFirst) {
+  TelemetrySampler sampler({.root = getpid(), .interval = std::chrono::hours(1)});
+  for (int i = 0; i < 1000; ++i) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  sampler.stop();
+  EXPECT_GE(sampler.samples().size(), 3U) << "not only the first and the last";
 }
 
 TEST(TelemetrySamplerTest, SeesABusyChildAndSurvivesItsEnd) {

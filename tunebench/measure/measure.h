@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "tunebench/base/clock.h"
+#include "tunebench/hardware/gpu_monitor.h"
+#include "tunebench/measure/idle.h"
 #include "tunebench/record/record.h"
 #include "tunebench/trainer/trainer.h"
 
@@ -41,6 +43,8 @@ struct Protocol {
   /// The same after an interrupt of level 1, with nothing on top: a person waits, and the step that
   /// runs would not count.
   double interrupt_grace_s = 3.0;
+  /// How often the machine is looked at, after the first seconds.
+  double telemetry_interval_s = 0.5;
 };
 
 /// Where a measurement is, for the live line.
@@ -67,11 +71,13 @@ struct Request {
   std::int64_t attempt = 1;  ///< for the job: 1-based, of this repeat
   bool force = false;        ///< for the job: go beyond memory_bytes
   Protocol protocol;
+  const hardware::GpuMonitor* gpus = nullptr;  ///< nullptr: those of this machine
+  std::optional<IdleRules> idle;               ///< absent: the machine is not looked at before
 };
 
 /// Runs one child and makes its record: status, reason, measured fields. Run, key, repeat,
-/// environment are the caller's. Never throws for what the child does; throws only when the child
-/// cannot be started at all.
+/// environment are the caller's. The log is kept as keep_log says. Never throws for what the child
+/// does; throws only when the child cannot be started at all.
 record::Record measure_point(const Request& request, trainer::Trainer& trainer, Clock& clock,
                              StopFlag& stop, const std::function<void(const Progress&)>& progress);
 

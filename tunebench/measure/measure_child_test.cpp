@@ -8,6 +8,7 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
+#include "tunebench/measure/kept_log.h"
 #include "tunebench/measure/measure.h"
 
 namespace tunebench::measure {
@@ -44,7 +45,7 @@ class MeasureChildTest : public testing::Test {
 
 TEST_F(MeasureChildTest, MeasuresAChildUntilTheWindowIsCompleteAndStopsIt) {
   const record::Record record =
-      measure({"hello", "phase:load", "phase:train", "until-stop", "end"});
+      measure({"hello", "log:a word", "phase:load", "phase:train", "until-stop", "end"});
   EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
   EXPECT_EQ(record.trainer_version, "7");
   EXPECT_GE(record.get("steps").as_int(), 20);
@@ -56,7 +57,7 @@ TEST_F(MeasureChildTest, MeasuresAChildUntilTheWindowIsCompleteAndStopsIt) {
   EXPECT_GT(record.number("wall_s").value(), record.number("timed_s").value());
   EXPECT_GT(record.number("host_peak_bytes").value(), 0);
   EXPECT_GE(record.number("setup_s").value(), 0);
-  EXPECT_EQ(record.log_path, display_path(request.log_file));
+  EXPECT_EQ(record.log_path, display_path(request.log_file) + ".gz");
 }
 
 TEST_F(MeasureChildTest, KillsAChildThatDoesNotHeedTheStop) {
@@ -73,6 +74,16 @@ TEST_F(MeasureChildTest, NamesAnExitCodeWithTheLastWordsOfTheLog) {
   EXPECT_EQ(record.get("log_tail").as_string(), "first\nValueError: bad value");
   EXPECT_EQ(record.get("failed_step").as_int(), 3);
   EXPECT_TRUE(record.get("tokens_per_s").is_null());
+}
+
+TEST_F(MeasureChildTest, KeepsTheLogAndNoSecretOfIt) {
+  const record::Record record =
+      measure({"phase:train", "log:HF_TOKEN=planted1", "log:fatal: password: planted2", "exit:3"});
+  EXPECT_EQ(record.reason, "exit code 3 in step 1: fatal: password: ***");
+  EXPECT_EQ(record.get("log_tail").as_string(), "HF_TOKEN=***\nfatal: password: ***");
+  EXPECT_EQ(read_kept_log(record.log_path), "HF_TOKEN=***\nfatal: password: ***\n");
+  EXPECT_FALSE(std::filesystem::exists(request.log_file));
+  EXPECT_TRUE(measure({"exit:3"}).log_path.empty()) << "it said nothing";
 }
 
 TEST_F(MeasureChildTest, NamesAnAbortAndASegmentationFault) {

@@ -13,13 +13,20 @@
 
 #include <sys/resource.h>
 
+#include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/measure/auto_stop.h"
+#include "tunebench/base/log.h"
+#include "tunebench/base/secrets.h"
+#include "tunebench/base/text.h"
+#include "tunebench/measure/kept_log.h"
 #include "tunebench/measure/log_tail.h"
 #include "tunebench/measure/measure.h"
 #include "tunebench/measure/measured_fields.h"
 #include "tunebench/measure/memory_killer.h"
 #include "tunebench/measure/outcome.h"
+#include "tunebench/measure/point_gpus.h"
+#include "tunebench/measure/run_watch.h"
 #include "tunebench/measure/tally.h"
 #include "tunebench/measure/window.h"
 
@@ -89,7 +96,12 @@ class Measurement {
   [[nodiscard]] std::string live_phase() const;
   void count_steps(Progress& now) const;
 
+  [[nodiscard]] TimedSpan timed_span(const Window::Result& window) const;
+  void set_system_fields(record::Record& record, const Window::Result& window) const;
+
   [[nodiscard]] RunEnd run_end() const;
+  [[nodiscard]] record::Record begin_record() const;
+  [[nodiscard]] record::Record refused(record::Outcome status, std::string reason) const;
   [[nodiscard]] record::Record make_record() const;
   void set_failure_fields(record::Record& record) const;
 
@@ -100,11 +112,15 @@ class Measurement {
   const std::function<void(const Progress&)>& progress_;
 
   std::unique_ptr<trainer::Running> running_;
+  PointGpus gpus_;
+  RunWatch watch_;
   Window window_;
+  std::vector<TimedSpan> steps_;  ///< those that the window has seen
   Tally tally_;
   std::int64_t max_steps_;
   double stop_after_s_;
   std::string started_at_;
+  std::string busy_;
   Observed seen_;
   std::optional<trainer::ErrorEvent> error_;
   std::optional<trainer::EndEvent> end_;
@@ -121,6 +137,21 @@ record::Record Measurement::run() {
   const std::optional<std::int64_t> kills_before = memory_kills();
   seen_.own_peak_resident_bytes = own_peak_resident_bytes();
   started_at_ = iso_time(clock_.unix_seconds());
+  try {
+    gpus_ = find_point_gpus(request_.point, request_.gpus);
+  } catch (const Error& error) {
+    return refused(record::Outcome::InvalidConfig, error.message());
+  }
+  if (request_.idle.has_value()) {
+    busy_ = join(IdleCheck(gpus_, *request_.idle, clock_).wait(stop_), "; ");
+    if (!busy_.empty() && request_.idle->refuse) {
+      return refused(record::Outcome::Skipped, "not idle: " + busy_);
+    }
+    if (!busy_.empty()) {
+      log_warning_once("what is to be measured is not idle: the numbers may suffer (field busy)");
+    }
+  }
+  started_at_ = iso_time(clock_.unix_seconds());
   seen_.started_ns = clock_.now().count();
   running_ = trainer_.start({.point = request_.point,
                              .log_file = request_.log_file,
@@ -129,9 +160,14 @@ record::Record Measurement::run() {
                              .repeat = request_.repeat,
                              .attempt = request_.attempt,
                              .force = request_.force});
+  watch_.start(running_->pid(), gpus_,
+               std::chrono::duration_cast<milliseconds>(
+                   from_seconds(request_.protocol.telemetry_interval_s)));
   watch();
   wait_for_exit();
   seen_.ended_ns = clock_.now().count();
+  watch_.stop();
+  seen_.tree_peak_bytes = watch_.tree_peak_bytes();
   const std::optional<std::int64_t> kills_after = memory_kills();
   memory_killer_ =
       kills_before.has_value() && kills_after.has_value() && *kills_after > *kills_before;
@@ -176,6 +212,7 @@ void Measurement::handle_step(const trainer::StepEvent& step) {
   tally_.add(step);
   if (tally_.contradiction().empty()) {
     window_.add(step);
+    steps_.push_back({nanoseconds(step.t0), nanoseconds(step.t1)});
   }
   // Steps that do not fit together make any window wrong; a run that goes on beyond its plan would
   // go on until the timeout. A run that reaches its plan ends by itself.
@@ -334,6 +371,23 @@ void Measurement::tell_progress() {
   progress_(now);
 }
 
+TimedSpan Measurement::timed_span(const Window::Result& window) const {
+  const std::size_t first = window.warmup_steps.size();
+  const std::size_t last = first + window.timed_steps.size() - 1;
+  return {steps_[first].begin, steps_[last].end};
+}
+
+void Measurement::set_system_fields(record::Record& record, const Window::Result& window) const {
+  if (window.timed_steps.empty()) {
+    return;
+  }
+  const TimedSpan span = timed_span(window);
+  // Steps on a clock that is not this machine's say nothing about when to look.
+  if (span.begin.count() >= seen_.started_ns && span.end.count() <= seen_.ended_ns) {
+    watch_.set_fields(record, span);
+  }
+}
+
 RunEnd Measurement::run_end() const {
   return {.killed = killed_,
           .interrupted = interrupted_,
@@ -350,29 +404,46 @@ RunEnd Measurement::run_end() const {
           .log_end = read_log_end(request_.log_file, kLogEndBytes)};
 }
 
-record::Record Measurement::make_record() const {
-  const RunEnd end = run_end();
-  Verdict verdict = judge(end, tally_);
+record::Record Measurement::begin_record() const {
   record::Record record;
   record.experiment = request_.point.experiment;
   record.inputs = request_.point.inputs;
   record.trainer = trainer_.name();
   record.trainer_version = trainer_.version();
   record.started_at = started_at_;
+  return record;
+}
+
+/// Of a child that was never started.
+record::Record Measurement::refused(record::Outcome status, std::string reason) const {
+  record::Record record = begin_record();
+  record.status = status;
+  record.reason = std::move(reason);
+  return record;
+}
+
+record::Record Measurement::make_record() const {
+  const RunEnd end = run_end();
+  Verdict verdict = judge(end, tally_);
+  record::Record record = begin_record();
   record.status = verdict.outcome;
-  record.reason = std::move(verdict.reason);
-  std::error_code ignored;
-  if (std::filesystem::exists(request_.log_file, ignored)) {
-    record.log_path = display_path(request_.log_file);
+  record.reason = mask_secrets(verdict.reason);
+  if (!busy_.empty()) {
+    record.set("busy", busy_);
+  }
+  if (const std::filesystem::path log = keep_log(request_.log_file); !log.empty()) {
+    record.log_path = display_path(log);
   }
   set_process_fields(record, seen_, tally_);
   set_run_fields(record, tally_);
   if (record.is_valid()) {
-    set_window_fields(record, window_.result());
-    set_auto_stop_fields(record, window_.result());
+    const Window::Result window = window_.result();
+    set_window_fields(record, window);
+    set_auto_stop_fields(record, window);
+    set_system_fields(record, window);
   } else {
     set_failure_fields(record);
-    const std::string tail = last_lines(end.log_end, kLogTailLines);
+    const std::string tail = last_lines(mask_secrets(end.log_end), kLogTailLines);
     if (!tail.empty()) {
       record.set("log_tail", tail);
     }

@@ -112,7 +112,8 @@ void set_load_time(Record& record, const std::vector<trainer::PhaseEvent>& phase
 std::int64_t host_peak_bytes(const Observed& seen) {
   const std::int64_t told = seen.memory.has_value() ? seen.memory->host_peak_bytes : 0;
   const std::int64_t counted = seen.exit.peak_resident_bytes;
-  return told > 0 && counted <= seen.own_peak_resident_bytes ? told : std::max(told, counted);
+  const std::int64_t known = std::max(told, seen.tree_peak_bytes);
+  return known > 0 && counted <= seen.own_peak_resident_bytes ? known : std::max(known, counted);
 }
 
 void set_window_fields(Record& record, const Window::Result& window) {
@@ -202,9 +203,6 @@ void set_process_fields(Record& record, const Observed& seen, const Tally& tally
   }
   if (tally.first().has_value()) {
     record.set("setup_s", seconds(tally.first()->t0 - seen.started_ns));
-  }
-  if (wall_s > 0) {
-    record.set("cpu_compute_utilization", 100.0 * (seen.exit.user_s + seen.exit.system_s) / wall_s);
   }
 }
 

@@ -20,6 +20,7 @@ struct Observed {
   std::vector<trainer::PhaseEvent> phases;
   std::optional<trainer::MemoryEvent> memory;  ///< the largest of each number
   ExitStatus exit;
+  std::int64_t tree_peak_bytes = 0;          ///< of the child and its descendants, as sampled
   std::int64_t own_peak_resident_bytes = 0;  ///< of the controller, see host_peak_bytes
 };
 
@@ -32,9 +33,10 @@ void set_run_fields(record::Record& record, const Tally& tally);
 /// What the trainer told of itself, its memory and its times.
 void set_process_fields(record::Record& record, const Observed& seen, const Tally& tally);
 
-/// Largest resident memory: what the trainer tells of itself or what the system counted for it and
-/// its children, whichever is more. Linux starts a child's count with the peak of the process that
-/// made it, so a count that is not above `own_peak_resident_bytes` says nothing about the child.
+/// Largest resident memory: what the trainer tells of itself, what was sampled of its process tree
+/// or what the system counted for it or one of its children, whichever is most. Linux starts a
+/// child's count with the peak of the process that made it, so a count that is not above
+/// `own_peak_resident_bytes` says nothing about the child.
 std::int64_t host_peak_bytes(const Observed& seen);
 
 }  // namespace tunebench::measure

@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "tunebench/record/record.h"
 
@@ -88,8 +92,6 @@ void add_whole_run(Fields& table) {
                "counted"),
           real("dataset_tokens_per_second_per_gpu", "tokens/s", Higher,
                "dataset_tokens_per_second / max(1, number_gpus)"),
-          real("cpu_compute_utilization", "%", Neither,
-               "CPU time of the trainer process over wall_s; 100 is one core busy all the time"),
       });
 }
 
@@ -115,10 +117,13 @@ void add_memory(Fields& table) {
   table.insert(
       table.end(),
       {
-          integer("host_peak_bytes", "bytes", Lower,
-                  "largest resident memory of the trainer process"),
+          integer(
+              "host_peak_bytes", "bytes", Lower,
+              "largest resident memory over the whole run: of the trainer's process and all its "
+              "descendants together as sampled (pages they share count in each), or of one of "
+              "them as the system counted, whichever is more"),
           integer("device_peak_bytes", "bytes", Lower,
-                  "largest accelerator memory in use; absent on a CPU"),
+                  "largest accelerator memory in use as the trainer tells; absent on a CPU"),
           integer("arena_bytes", "bytes", Lower,
                   "memory that the trainer planned: the sum of the five parts below"),
           integer("weights_bytes", "bytes", Lower, "of arena_bytes: weights"),
@@ -129,6 +134,96 @@ void add_memory(Fields& table) {
           integer("scratch_bytes", "bytes", Lower, "of arena_bytes: buffers used within a layer"),
           integer("needed_bytes", "bytes", Neither,
                   "when the point did not fit: what it would have taken"),
+      });
+}
+
+/// The reference's twelve: first the mean over the window's time for each device, then the
+/// smallest, mean and largest over the devices.
+void add_gpu_ranges(Fields& table) {
+  struct Reading {
+    const char* name;
+    const char* unit;
+    const char* meaning;
+  };
+  static constexpr std::array<Reading, 4> kReadings{{
+      {"gpu_compute_utilization", "%", "share of the time in which a kernel ran"},
+      {"gpu_memory_utilization", "%", "memory in use of the device's memory"},
+      {"gpu_power_watts", "W", "power drawn"},
+      {"gpu_power_percent", "%", "power drawn of the enforced limit"},
+  }};
+  for (const Reading& reading : kReadings) {
+    for (const auto& [suffix, over] :
+         {std::pair{"_min", "smallest"}, std::pair{"_avg", "mean"}, std::pair{"_max", "largest"}}) {
+      table.push_back(real(std::string(reading.name) + suffix, reading.unit, Better::Neither,
+                           fmt::format("{}, mean over the timed window of each GPU: the {} over "
+                                       "the GPUs in use; absent without a GPU",
+                                       reading.meaning, over)));
+    }
+  }
+}
+
+void add_gpus(Fields& table) {
+  using enum Better;
+  add_gpu_ranges(table);
+  table.insert(
+      table.end(),
+      {
+          real("gpu_memory_utilization_peak", "%", Neither,
+               "largest share of a device's memory in use at any time of the run, by whomever"),
+          integer("gpu_memory_peak_bytes", "bytes", Lower,
+                  "the same in bytes: what the driver counts, caches of an allocator included"),
+          real("gpu_temperature_max_c", "degC", Lower, "hottest GPU in use in the timed window"),
+          real("gpu_clock_mhz", "MHz", Neither,
+               "clock of the multiprocessors, mean over the timed window and the GPUs in use"),
+          real("gpu_throttled_percent", "%", Lower,
+               "share of the timed window in which a GPU in use was slowed down by heat or power, "
+               "the largest over the GPUs"),
+          text("gpu_throttle_reasons", "what slowed a GPU in use down in the timed window"),
+      });
+}
+
+void add_machine(Fields& table) {
+  using enum Better;
+  table.insert(
+      table.end(),
+      {
+          real("cpu_compute_utilization", "%", Neither,
+               "CPU time of the trainer's process and its descendants in the timed window over its "
+               "length; 100 is one core busy all the time"),
+          real("cpu_percent_of_usable", "%", Neither,
+               "the same over the cores that the trainer may use (affinity and control group); 100 "
+               "is all of them busy all the time"),
+          real("cpu_cores_used", "cores", Neither, "cpu_compute_utilization / 100"),
+          real("other_cores_used", "cores", Lower,
+               "cores kept busy by everything else on the machine in the timed window"),
+          real(
+              "cpu_memory_utilization", "%", Neither,
+              "resident_mean_bytes of the memory that the trainer may use: that of the machine, or "
+              "the limit of its control group where that is less"),
+          integer("resident_mean_bytes", "bytes", Neither,
+                  "resident memory of the trainer's process and its descendants, mean over the "
+                  "timed window"),
+          integer("page_faults_minor", "", Neither,
+                  "page faults of the process tree in the timed window that needed no disk"),
+          integer("page_faults_major", "", Lower,
+                  "page faults of the process tree in the timed window that waited for a disk"),
+          real("cpu_clock_mhz", "MHz", Neither, "clock, mean over the timed window and the cores"),
+          integer("cpu_throttle_events", "", Lower,
+                  "times a core was slowed down by heat in the timed window"),
+          real("cpu_package_energy_j", "J", Lower,
+               "energy of the CPU packages over the timed window (RAPL), whoever used it"),
+          real("energy_j", "J", Lower,
+               "energy over the timed window, between steps included: what energy_source names"),
+          text("energy_source",
+               "what is in energy_j: gpu counter, gpu power (integrated over time), cpu package"),
+          real("j_per_token", "J/token", Lower, "energy_j / tokens_nonpad"),
+          real("tokens_per_j", "tokens/J", Higher, "tokens_nonpad / energy_j"),
+          integer(
+              "telemetry_samples", "", Neither,
+              "looks at the machine in the timed window; with fewer than two there is no figure "
+              "of this kind"),
+          text("telemetry_missing", "what the system did not tell, and why"),
+          text("busy", "what else ran on the machine or the GPUs before the measurement began"),
       });
 }
 
@@ -175,6 +270,8 @@ Fields make_fields() {
   add_whole_run(table);
   add_learning(table);
   add_memory(table);
+  add_machine(table);
+  add_gpus(table);
   add_trainer_facts(table);
   add_whole_process(table);
   return table;

@@ -52,6 +52,16 @@ TEST(FieldsTest, HoldsTheRatesOfTheReference) {
   }
 }
 
+TEST(FieldsTest, HoldsEveryMeasuredPropertyOfTheBenchmarks) {
+  const experiment::Experiment* found =
+      experiment::find_experiment("finetune_full_benchmark-v1.0.0");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->measured.size(), 23U);
+  for (const std::string& name : found->measured) {
+    EXPECT_TRUE(name == "is_valid" || find_field(name) != nullptr) << name;
+  }
+}
+
 TEST(FieldsTest, UnknownNamesHaveNoField) {
   EXPECT_EQ(find_field("tokens_per_sec"), nullptr);
 }

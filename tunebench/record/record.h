@@ -31,7 +31,7 @@ std::string_view outcome_name(Outcome outcome);  ///< ok, oom_gpu, ...
 std::optional<Outcome> find_outcome(std::string_view name);
 
 /// Part of the reuse key: raised when the meaning of a metric changes.
-inline constexpr int kMetricSchema = 1;
+inline constexpr int kMetricSchema = 2;
 
 enum class Better { Higher, Lower, Neither };
 enum class FieldType { Integer, Real, Text, Boolean };

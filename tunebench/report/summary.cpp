@@ -45,6 +45,8 @@ void add_attempt(PointSummary& point, const store::RunRecord& attempt) {
   point.rates.push_back(*rate);
   point.rounds.push_back(attempt.reused ? 0.0 : static_cast<double>(record.repeat));
   point.reused += attempt.reused ? 1 : 0;
+  point.throttled_percent =
+      std::max(point.throttled_percent, record.number("gpu_throttled_percent").value_or(0));
   if (const std::optional<std::int64_t> peak = peak_of(record)) {
     point.peak_bytes = std::max(point.peak_bytes.value_or(0), *peak);
   }
@@ -199,11 +201,15 @@ std::optional<stats::Drift> drift_of(std::span<const PointSummary> points) {
 }
 
 std::string PointSummary::status() const {
-  const std::string marks = outliers.empty() ? ""
-                                             : fmt::format(", {} outlier{}", outliers.size(),
-                                                           outliers.size() == 1 ? "" : "s");
+  std::string ok = "ok";
+  if (throttled_percent > 0) {
+    ok += fmt::format(", throttled {:.0f} %", throttled_percent);
+  }
+  if (!outliers.empty()) {
+    ok += fmt::format(", {} outlier{}", outliers.size(), outliers.size() == 1 ? "" : "s");
+  }
   if (failures.empty()) {
-    return "ok" + marks;
+    return ok;
   }
   const record::Record& last = failures.back();
   if (rates.empty()) {
@@ -214,7 +220,7 @@ std::string PointSummary::status() const {
   for (const record::Record& failure : failures) {
     ++counts[std::string(record::outcome_name(failure.status))];
   }
-  std::string text = "ok" + marks;
+  std::string text = ok;
   for (const auto& [name, count] : counts) {
     text += fmt::format(", {} {}", count, name);
   }

@@ -54,8 +54,9 @@ struct PointSummary {
   std::vector<record::Record> failures = {};    ///< attempts without a number
   bool random_weights = false;                  ///< of a preset
   std::string warmup = {};                      ///< "capped" or "short" when one attempt says so
+  double throttled_percent = 0;                 ///< largest of the valid attempts
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rates.size()); }
-  /// "ok", "ok, 1 outlier, 1 crashed", or outcome and reason.
+  /// "ok", "ok, throttled 6 %, 1 outlier, 1 crashed", or outcome and reason.
   [[nodiscard]] std::string status() const;
 };
 

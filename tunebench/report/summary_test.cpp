@@ -81,6 +81,14 @@ TEST(ResultText, CountsFailedAttemptsOfAPointThatHasANumber) {
   EXPECT_THAT(result_text(summarise(records)), HasSubstr("ok, 1 crashed"));
 }
 
+TEST(ResultText, SaysHowMuchOfTheTimeAGpuWasThrottled) {
+  std::vector<store::RunRecord> records{attempt(512, 4, 48210), attempt(512, 4, 48000)};
+  records[1].record.set("gpu_throttled_percent", 6.0);
+  EXPECT_THAT(result_text(summarise(records)), HasSubstr("  ok, throttled 6 %\n"));
+  records.push_back(failure(512, 4, record::Outcome::Crashed, "gone"));
+  EXPECT_THAT(result_text(summarise(records)), HasSubstr("  ok, throttled 6 %, 1 crashed\n"));
+}
+
 TEST(ResultText, SaysWhenWarmUpDidNotSettle) {
   std::vector<store::RunRecord> records{attempt(512, 4, 1000)};
   records[0].record.set("warmup", "capped");

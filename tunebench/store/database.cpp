@@ -12,6 +12,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
+#include "tunebench/store/store.h"
 
 namespace tunebench::store {
 namespace {
@@ -217,6 +218,10 @@ void Database::fail(int code) const {
     default:
       throw Error(ErrorCode::Io, fmt::format("{}: {}", name, sqlite3_errmsg(handle_)));
   }
+}
+
+std::string sqlite_version() {
+  return sqlite3_libversion();
 }
 
 }  // namespace tunebench::store

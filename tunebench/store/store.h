@@ -82,6 +82,9 @@ enum class OpenMode {
 };
 std::unique_ptr<Store> open_store(const std::filesystem::path& file, OpenMode mode);
 
+/// Of the SQLite library in use, as it is at run time.
+std::string sqlite_version();
+
 /// Everything that is wrong with a store: damaged pages, broken links, records that cannot be
 /// read. Empty when all is well. Errors as open_store with ReadOnly.
 std::vector<std::string> check_store(const std::filesystem::path& file);

@@ -29,6 +29,7 @@ class ChildRunning final : public Running {
 
   std::optional<Event> next_event(std::chrono::nanoseconds timeout) override;
   [[nodiscard]] bool stream_ended() const override { return ended_; }
+  [[nodiscard]] pid_t pid() const override { return child_.pid(); }
   [[nodiscard]] std::int64_t dropped_lines() const override { return reader_.dropped_lines(); }
   void request_stop() override;
   void kill() override;

@@ -2,6 +2,7 @@
 
 #include "tunebench/base/build_info.h"
 #include "tunebench/base/files.h"
+#include "tunebench/engine/ops/ops.h"
 #include "tunebench/trainer/child_running.h"
 #include "tunebench/trainer/job.h"
 #include "tunebench/trainer/trainer.h"
@@ -28,6 +29,10 @@ class NativeTrainer final : public Trainer {
 
 std::unique_ptr<Trainer> make_native_trainer(std::filesystem::path program) {
   return std::make_unique<NativeTrainer>(program.empty() ? own_executable() : std::move(program));
+}
+
+std::vector<std::pair<std::string, std::string>> native_libraries() {
+  return engine::cpu_ops_libraries();
 }
 
 }  // namespace tunebench::trainer

@@ -6,15 +6,13 @@
 //   us:N            how long each following step takes, in microseconds (1000)
 //   counts:S,T,N,R  samples, tokens, tokens_nonpad, tokens_trained of following steps (2,20,18,16)
 //   steps:N         N steps
-//   until-stop      steps until the controller asks to stop
-//   raw:TEXT        TEXT as a line of the events; cut:TEXT the same without the line break
-//   end             the end event
-//   log:TEXT        TEXT as a line of the log
-//   job             the job as a line of the log
-//   close-events    closes the events descriptor
-//   leave-child     starts a process that keeps all descriptors and sleeps; its pid goes to the log
-//   sleep:MS        sleeps
-//   exit:N  signal:N  abort  segv  hang
+//   busy            following steps compute instead of sleeping
+//   memory:MIB      takes memory and writes to it; child-memory:MIB the same in a process of its
+//   own until-stop      steps until the controller asks to stop raw:TEXT        TEXT as a line of
+//   the events; cut:TEXT the same without the line break end             the end event log:TEXT
+//   TEXT as a line of the log job             the job as a line of the log close-events    closes
+//   the events descriptor leave-child     starts a process that keeps all descriptors and sleeps;
+//   its pid goes to the log sleep:MS        sleeps exit:N  signal:N  abort  segv  hang
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -34,6 +32,7 @@ struct State {
   int control = -1;
   long step = 0;
   long us = 1000;
+  bool busy = false;
   long counts[4] = {2, 20, 18, 16};
 };
 
@@ -46,6 +45,42 @@ long long now_ns() {
 void sleep_us(long us) {
   timespec rest{.tv_sec = us / 1'000'000, .tv_nsec = us % 1'000'000 * 1000};
   while (::nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+  }
+}
+
+void spin_until(long long end_ns) {
+  while (now_ns() < end_ns) {
+  }
+}
+
+/// Never given back: it is there until the process ends.
+void take_memory(std::size_t bytes) {
+  auto* memory = static_cast<volatile char*>(std::malloc(bytes));
+  if (memory == nullptr) {
+    std::_Exit(9);
+  }
+  for (std::size_t at = 0; at < bytes; at += 4096) {
+    memory[at] = 1;
+  }
+}
+
+/// Returns when the child holds its memory.
+void take_memory_in_child(std::size_t bytes) {
+  int ready[2];
+  if (::pipe(ready) != 0) {
+    std::_Exit(9);
+  }
+  if (::fork() == 0) {
+    take_memory(bytes);
+    if (::write(ready[1], "r", 1) != 1) {
+      std::_Exit(9);
+    }
+    ::pause();
+    std::_Exit(0);
+  }
+  char answer = 0;
+  if (::read(ready[0], &answer, 1) != 1) {
+    std::_Exit(9);
   }
 }
 
@@ -66,7 +101,11 @@ void log(const char* text) {
 
 void make_step(State& state) {
   const long long t0 = now_ns();
-  sleep_us(state.us);
+  if (state.busy) {
+    spin_until(t0 + state.us * 1000);
+  } else {
+    sleep_us(state.us);
+  }
   const long long t1 = now_ns();
   ++state.step;
   char line[512];
@@ -145,7 +184,16 @@ bool tell(State& state, std::string_view action, const std::string& argument) {
 }
 
 bool train(State& state, std::string_view action, const std::string& argument) {
-  if (action == "us") {
+  const auto mib = [&argument] {
+    return static_cast<std::size_t>(std::atol(argument.c_str())) * 1024 * 1024;
+  };
+  if (action == "busy") {
+    state.busy = true;
+  } else if (action == "memory") {
+    take_memory(mib());
+  } else if (action == "child-memory") {
+    take_memory_in_child(mib());
+  } else if (action == "us") {
     state.us = std::atol(argument.c_str());
   } else if (action == "counts") {
     std::sscanf(argument.c_str(), "%ld,%ld,%ld,%ld", &state.counts[0], &state.counts[1],

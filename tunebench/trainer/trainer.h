@@ -6,7 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "tunebench/base/subprocess.h"
 #include "tunebench/experiment/experiment.h"
@@ -43,6 +46,8 @@ class Running {
   /// has ended (then stream_ended() is true).
   virtual std::optional<Event> next_event(std::chrono::nanoseconds timeout) = 0;
   [[nodiscard]] virtual bool stream_ended() const = 0;
+  /// The child's process, for looking at what it uses; 0: there is none to look at.
+  [[nodiscard]] virtual pid_t pid() const { return 0; }
   /// Lines so far that were no event; a trainer under development wants to know.
   [[nodiscard]] virtual std::int64_t dropped_lines() const { return 0; }
   /// Asks to end after the running step. Idempotent.
@@ -69,6 +74,9 @@ std::unique_ptr<Trainer> make_native_trainer(std::filesystem::path program = {})
 /// Starts `argv` with the step protocol's variables set (TUNEBENCH_JOB holds the job's JSON): for
 /// tests and for any program that writes the protocol.
 std::unique_ptr<Trainer> make_command_trainer(std::vector<std::string> argv);
+
+/// Names and versions of the libraries that the native worker computes with.
+std::vector<std::pair<std::string, std::string>> native_libraries();
 
 /// The worker behind `tunebench train JOB`: trains and writes events. Returns the exit code.
 /// JOB is the JSON text that make_native_trainer passes on.

@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tunebench/engine/core/view.h"
 
@@ -163,6 +165,9 @@ std::unique_ptr<Ops> make_ref_ops(DType dtype);
 
 /// Computes nothing: a model run over it on a planning arena shows how deep its scratch gets.
 std::unique_ptr<Ops> make_planning_ops(DType dtype);
+
+/// Names and versions of the libraries that make_cpu_ops computes with, as they are at run time.
+std::vector<std::pair<std::string, std::string>> cpu_ops_libraries();
 
 /// oneDNN matrix products and Highway kernels, float32. threads < 1: all usable cores.
 std::unique_ptr<Ops> make_cpu_ops(int threads = 0);

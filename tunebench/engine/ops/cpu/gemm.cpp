@@ -2,6 +2,7 @@
 #include "tunebench/engine/ops/cpu/gemm.h"
 
 #include <algorithm>
+#include <string>
 
 #include <dnnl.h>
 #include <malloc.h>
@@ -9,6 +10,7 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/engine/ops/cpu/kernels.h"
+#include "tunebench/engine/ops/ops.h"
 
 namespace tunebench::engine::cpu {
 namespace {
@@ -140,3 +142,13 @@ void multiply(ThreadPool& pool, const Product& product, Grid grid) {
 }
 
 }  // namespace tunebench::engine::cpu
+
+namespace tunebench::engine {
+
+std::vector<std::pair<std::string, std::string>> cpu_ops_libraries() {
+  const dnnl_version_t* version = dnnl_version();
+  return {{"onednn", std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+                         std::to_string(version->patch)}};
+}
+
+}  // namespace tunebench::engine
