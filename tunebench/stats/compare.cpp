@@ -4,10 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <numeric>
-
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 
 #include "tunebench/base/error.h"
 
@@ -91,7 +89,7 @@ double approximate_p(const Ranks& ranks, double first, double second, std::int64
     return 1.0;  // all values are equal
   }
   const double z = std::max(0.0, distance - 0.5) / std::sqrt(variance);
-  return 2.0 * boost::math::cdf(boost::math::complement(boost::math::normal(), z));
+  return std::erfc(z / std::numbers::sqrt2);
 }
 
 Verdict verdict_of(const Welch& welch, double first_mean, double practical) {
@@ -128,8 +126,7 @@ std::optional<Welch> welch(std::span<const double> first, std::span<const double
   const double error = std::sqrt(v1 + v2);
   result.t = result.difference / error;
   result.degrees = square(v1 + v2) / (square(v1) / (n1 - 1.0) + square(v2) / (n2 - 1.0));
-  const boost::math::students_t distribution(result.degrees);
-  result.p = 2.0 * boost::math::cdf(boost::math::complement(distribution, std::abs(result.t)));
+  result.p = student_t_two_sided(result.t, result.degrees);
   const double half = student_t_quantile(0.5 + confidence / 2.0, result.degrees) * error;
   result.interval = {result.difference - half, result.difference + half};
   return result;

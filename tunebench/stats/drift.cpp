@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include <boost/math/distributions/students_t.hpp>
-
 #include "tunebench/base/error.h"
 #include "tunebench/stats/summary.h"
 
@@ -55,9 +53,7 @@ std::optional<Drift> drift(std::span<const Series> points) {
   const double rest = std::max(0.0, sums.values - slope * sums.both);
   const double error = std::sqrt(rest / sums.free / sums.rounds);
   if (error > 0) {
-    const boost::math::students_t distribution(sums.free);
-    result.p =
-        2.0 * boost::math::cdf(boost::math::complement(distribution, std::abs(slope) / error));
+    result.p = student_t_two_sided(slope / error, sums.free);
   } else if (slope != 0) {
     result.p = 0;  // every value lies on the line
   }

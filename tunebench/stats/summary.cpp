@@ -81,6 +81,12 @@ double student_t_quantile(double probability, double degrees) {
   return boost::math::quantile(boost::math::students_t(degrees), probability);
 }
 
+double student_t_two_sided(double t, double degrees) {
+  TB_CHECK(degrees > 0.0);
+  const boost::math::students_t distribution(degrees);
+  return 2.0 * boost::math::cdf(boost::math::complement(distribution, std::abs(t)));
+}
+
 std::optional<Interval> mean_interval(std::span<const double> values, double confidence) {
   TB_CHECK(confidence > 0.0 && confidence < 1.0);
   if (values.size() < 2) {

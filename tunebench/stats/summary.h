@@ -42,6 +42,9 @@ double sample_sd(std::span<const double> values);
 /// 0 < probability < 1.
 double student_t_quantile(double probability, double degrees);
 
+/// How likely Student's t is at least as far from 0 as `t`, on either side. degrees > 0.
+double student_t_two_sided(double t, double degrees);
+
 /// mean +- t(0.5 + confidence / 2, n - 1) * sd / sqrt(n); nullopt for fewer than two values.
 std::optional<Interval> mean_interval(std::span<const double> values, double confidence = 0.95);
 

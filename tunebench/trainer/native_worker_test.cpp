@@ -251,6 +251,20 @@ TEST_F(NativeWorkerTest, TellsWhatAPointThatDoesNotFitWouldTake) {
   ASSERT_EQ(told.errors.size(), 1U);
   EXPECT_EQ(told.errors[0].kind, "oom_host");
   EXPECT_GT(told.errors[0].needed_bytes, 1000);
+  EXPECT_THAT(told.errors[0].message, HasSubstr("may use 1000 B; --force tries anyway"));
+}
+
+TEST_F(NativeWorkerTest, LooksAtTheMemoryBeforeItReadsTheDataset) {
+  job.memory_bytes = 1000;
+  job.point.inputs["dataset_id"] = (folder_.path() / "none.jsonl").string();
+  expect_error("oom_host", "needs ");
+}
+
+TEST_F(NativeWorkerTest, GoesBeyondItsMemoryWhenItIsForcedTo) {
+  job.memory_bytes = 1000;
+  job.force = true;
+  job.planned_steps = 2;
+  EXPECT_EQ(run().steps.size(), 2U);
 }
 
 TEST_F(NativeWorkerTest, TellsALossThatIsNotFiniteAsNull) {

@@ -310,6 +310,17 @@ TEST(FineTuningPlanTest, SaysWhatIsNeededAndAvailableWhenNoRungFits) {
   }
 }
 
+TEST(FineTuningPlanTest, GoesBeyondTheMemoryWithItsSmallestRungWhenItMay) {
+  FineTuningOptions options = tiny_options();
+  options.exceed_memory = true;
+  options.memory_bytes = planned_bytes(Recompute::Block) - 1;
+  const std::unique_ptr<Ops> ops = make_ref_ops(DType::F32);
+  EXPECT_EQ(FineTuning::choose(tiny_source().spec, options, *ops).rung, Recompute::Block);
+  options.memory_bytes = planned_bytes(Recompute::None);
+  EXPECT_EQ(FineTuning::choose(tiny_source().spec, options, *ops).rung, Recompute::None)
+      << "what fits is chosen as always";
+}
+
 TEST(FineTuningPlanTest, DoesNotRecomputeWhenThatIsNotAllowed) {
   FineTuningOptions options = tiny_options();
   options.allow_recompute = false;
