@@ -102,10 +102,14 @@ Session::Running Session::start(const std::vector<std::string>& words) {
   const std::filesystem::path out = folder() / ("out." + number);
   const std::filesystem::path err = folder() / ("err." + number);
   ChildSpec spec;
-  spec.argv = {"sh", "-c", R"(exec "$0" "$@" >"$SESSION_OUT" 2>"$SESSION_ERR")", TB_PROGRAM};
+  spec.argv = {
+      "sh", "-c",
+      R"([ -z "$SESSION_KIB" ] || ulimit -v "$SESSION_KIB"; exec "$0" "$@" >"$SESSION_OUT" 2>"$SESSION_ERR")",
+      TB_PROGRAM};
   spec.argv.insert(spec.argv.end(), words.begin(), words.end());
   spec.environment = {{"SESSION_OUT", out.string()},
                       {"SESSION_ERR", err.string()},
+                      {"SESSION_KIB", memory_kib_},
                       {"TUNEBENCH_STORE", store().string()}};
   spec.working_folder = folder();
   return {Child::start(spec), out, err};

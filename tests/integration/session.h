@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -41,6 +42,9 @@ class Session {
   };
   Running start(const std::vector<std::string>& words);
 
+  /// Bounds the address space of every later call and its children, in KiB.
+  void limit_memory(std::int64_t kib) { memory_kib_ = std::to_string(kib); }
+
   /// All attempts in the store, as exported.
   Json exported();
   /// Waits until the store holds at least so many valid measurements. False when it takes too long.
@@ -54,6 +58,7 @@ class Session {
  private:
   TemporaryFolder folder_;
   int calls_ = 0;
+  std::string memory_kib_;
 };
 
 /// Makes the folder of a small Llama with a byte-level tokenizer: what a user downloads.

@@ -163,7 +163,7 @@ class Campaign {
         result_.interrupted = true;
       }
       const bool again =
-          attempt < attempts && worth_another_try(record.status) && tools_.stop.level.load() == 0;
+          attempt < attempts && worth_another_try(record) && tools_.stop.level.load() == 0;
       observer_.measured(position, record, again);
       if (record.is_valid()) {
         ++result_.measured;
@@ -277,8 +277,12 @@ class Campaign {
 
 }  // namespace
 
-bool worth_another_try(record::Outcome outcome) {
+bool worth_another_try(const record::Record& record) {
   using enum record::Outcome;
+  if (record.number("nonfinite_steps").value_or(0) > 0) {
+    return false;  // one seed gives the same bits
+  }
+  const record::Outcome outcome = record.status;
   return outcome == Crashed || outcome == Killed || outcome == Io || outcome == Cuda ||
          outcome == Nccl;
 }

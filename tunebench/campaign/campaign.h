@@ -61,7 +61,7 @@ struct Tools {
 /// True when trying the same point again may end otherwise: a child that crashed, was killed, or
 /// met an error of input and output, CUDA or NCCL. Not for what ran out of memory or time or is
 /// invalid.
-bool worth_another_try(record::Outcome outcome);
+bool worth_another_try(const record::Record& record);
 /// Attempts at one repeat in all.
 inline constexpr std::int64_t kMostAttempts = 3;
 

@@ -178,13 +178,22 @@ TEST_F(RepeatsTest, TriesThreeTimesWithPauses) {
 }
 
 TEST_F(RepeatsTest, RetriesFollowTheKind) {
+  const auto worth_it = [](const char* kind) {
+    record::Record record;
+    record.status = *record::find_outcome(kind);
+    return worth_another_try(record);
+  };
   for (const char* kind : {"nccl", "cuda", "io", "killed", "crashed"}) {
-    EXPECT_TRUE(worth_another_try(*record::find_outcome(kind))) << kind;
+    EXPECT_TRUE(worth_it(kind)) << kind;
   }
   for (const char* kind :
        {"ok", "oom_gpu", "oom_host", "invalid_config", "timeout", "interrupted", "skipped"}) {
-    EXPECT_FALSE(worth_another_try(*record::find_outcome(kind))) << kind;
+    EXPECT_FALSE(worth_it(kind)) << kind;
   }
+  record::Record not_a_number;
+  not_a_number.status = record::Outcome::Crashed;
+  not_a_number.set("nonfinite_steps", 1);
+  EXPECT_FALSE(worth_another_try(not_a_number)) << "one seed gives the same bits";
   run(plan({1}, {.count = 3}), R"({"step":{"base_s":1},"failures":[{"error":"oom_gpu"}]})");
   EXPECT_THAT(notes.lines, ElementsAre("1/3 r1 try 1 oom_gpu"));
 }

@@ -37,6 +37,9 @@ struct Protocol {
   double min_timed_s = 5.0;
   /// A point that takes longer is killed: outcome timeout.
   double timeout_s = 3600.0;
+  /// So is one whose next step does not come for stall_s and stall_steps times the median step.
+  double stall_s = 60.0;
+  double stall_steps = 10.0;
   /// How long a child has to end after its end event or after it was asked to stop, on top of two
   /// of its longest steps. Then it is killed.
   double stop_grace_s = 10.0;

@@ -134,6 +134,22 @@ TEST_F(MeasureChildTest, NamesTheStepInWhichAChildHung) {
   EXPECT_EQ(record.reason, "took longer than 3.0 s, killed in step 3");
 }
 
+TEST_F(MeasureChildTest, DoesNotWaitForTheTimeoutWhenNoStepComes) {
+  request.protocol.stall_s = 0.2;
+  request.protocol.stall_steps = 10;
+  const record::Record record = measure({"phase:train", "us:1000", "steps:5", "hang"});
+  EXPECT_EQ(record.status, Outcome::Timeout);
+  EXPECT_THAT(record.reason, StartsWith("no step for "));
+  EXPECT_THAT(record.reason, HasSubstr("killed in step 6"));
+}
+
+TEST_F(MeasureChildTest, GivesASavingChildItsTime) {
+  request.protocol.stall_s = 0.05;
+  const record::Record record =
+      measure({"hello", "phase:train", "us:10", "until-stop", "phase:save", "sleep:300", "end"});
+  EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
+}
+
 TEST_F(MeasureChildTest, CountsEverythingBeforeALineThatWasCutShort) {
   const record::Record record = measure(
       {"phase:train", "us:10", "steps:4", R"(cut:{"event":"step","n":5,"t0":1)", "signal:9"});

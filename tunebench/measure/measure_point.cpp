@@ -15,10 +15,10 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
-#include "tunebench/measure/auto_stop.h"
 #include "tunebench/base/log.h"
 #include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
+#include "tunebench/measure/auto_stop.h"
 #include "tunebench/measure/kept_log.h"
 #include "tunebench/measure/log_tail.h"
 #include "tunebench/measure/measure.h"
@@ -85,6 +85,8 @@ class Measurement {
   void handle_memory(const trainer::MemoryEvent& memory);
   void look_at_interrupts();
   void look_at_time();
+  /// Training has begun and the next step does not come.
+  [[nodiscard]] bool stalled(nanoseconds now) const;
   void kill(KilledFor reason);
   void wait_for_exit();
   [[nodiscard]] std::int64_t planned() const;
@@ -96,7 +98,6 @@ class Measurement {
   [[nodiscard]] std::string live_phase() const;
   void count_steps(Progress& now) const;
 
-  [[nodiscard]] TimedSpan timed_span(const Window::Result& window) const;
   void set_system_fields(record::Record& record, const Window::Result& window) const;
 
   [[nodiscard]] RunEnd run_end() const;
@@ -115,7 +116,6 @@ class Measurement {
   PointGpus gpus_;
   RunWatch watch_;
   Window window_;
-  std::vector<TimedSpan> steps_;  ///< those that the window has seen
   Tally tally_;
   std::int64_t max_steps_;
   double stop_after_s_;
@@ -127,6 +127,7 @@ class Measurement {
   std::string phase_;
   bool interrupted_ = false;
   KilledFor killed_ = KilledFor::Nothing;
+  nanoseconds last_step_at_{0};             ///< when its event came
   std::optional<nanoseconds> must_end_by_;  ///< once it was asked to stop or told its end
   bool memory_killer_ = false;
   std::string told_phase_;
@@ -210,9 +211,9 @@ void Measurement::handle(const trainer::Event& event) {
 
 void Measurement::handle_step(const trainer::StepEvent& step) {
   tally_.add(step);
+  last_step_at_ = clock_.now();
   if (tally_.contradiction().empty()) {
     window_.add(step);
-    steps_.push_back({nanoseconds(step.t0), nanoseconds(step.t1)});
   }
   // Steps that do not fit together make any window wrong; a run that goes on beyond its plan would
   // go on until the timeout. A run that reaches its plan ends by itself.
@@ -293,7 +294,19 @@ void Measurement::look_at_time() {
     kill(interrupted_ && !enough() ? KilledFor::Interrupt : KilledFor::Overdue);
   } else if (now - nanoseconds(seen_.started_ns) >= from_seconds(request_.protocol.timeout_s)) {
     kill(enough() ? KilledFor::Overdue : KilledFor::Timeout);
+  } else if (!must_end_by_.has_value() && stalled(now)) {
+    kill(enough() ? KilledFor::Overdue : KilledFor::Stalled);
   }
+}
+
+bool Measurement::stalled(nanoseconds now) const {
+  const nanoseconds patience = from_seconds(request_.protocol.stall_s);
+  const bool trains = phase_.empty() || phase_ == "train";
+  if (tally_.steps() == 0 || !trains || now - last_step_at_ < patience) {
+    return false;
+  }
+  return now - last_step_at_ >=
+         patience + from_seconds(request_.protocol.stall_steps * window_.median_step_s());
 }
 
 void Measurement::kill(KilledFor reason) {
@@ -371,17 +384,11 @@ void Measurement::tell_progress() {
   progress_(now);
 }
 
-TimedSpan Measurement::timed_span(const Window::Result& window) const {
-  const std::size_t first = window.warmup_steps.size();
-  const std::size_t last = first + window.timed_steps.size() - 1;
-  return {steps_[first].begin, steps_[last].end};
-}
-
 void Measurement::set_system_fields(record::Record& record, const Window::Result& window) const {
   if (window.timed_steps.empty()) {
     return;
   }
-  const TimedSpan span = timed_span(window);
+  const TimedSpan span{nanoseconds(window.begin_ns), nanoseconds(window.end_ns)};
   // Steps on a clock that is not this machine's say nothing about when to look.
   if (span.begin.count() >= seen_.started_ns && span.end.count() <= seen_.ended_ns) {
     watch_.set_fields(record, span);
@@ -395,6 +402,7 @@ RunEnd Measurement::run_end() const {
           .max_steps =
               stop_after_s_ >= 0 || window_.complete() ? 0 : std::max<std::int64_t>(0, max_steps_),
           .timeout_s = request_.protocol.timeout_s,
+          .stalled_s = std::chrono::duration<double>(clock_.now() - last_step_at_).count(),
           .phase = phase_,
           .error = error_,
           .end = end_,

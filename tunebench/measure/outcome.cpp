@@ -141,6 +141,10 @@ Verdict judge(const RunEnd& run, const Tally& tally) {
     return {Outcome::Timeout, fmt::format("took longer than {}, killed {}",
                                           format_duration(run.timeout_s), where(run, tally))};
   }
+  if (run.killed == KilledFor::Stalled) {
+    return {Outcome::Timeout, fmt::format("no step for {}, killed {}",
+                                          format_duration(run.stalled_s), where(run, tally))};
+  }
   if (run.error.has_value()) {
     return judge_error(*run.error);
   }

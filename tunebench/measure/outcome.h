@@ -15,6 +15,7 @@ namespace tunebench::measure {
 enum class KilledFor {
   Nothing,    ///< it was not killed
   Timeout,    ///< the point took too long
+  Stalled,    ///< the next step did not come
   Interrupt,  ///< the user does not want to wait
   Overdue,    ///< it was asked to stop or said that it had ended, and stayed
 };
@@ -26,7 +27,8 @@ struct RunEnd {
   bool enough = false;         ///< the window is complete, or the point's own length is reached
   std::int64_t max_steps = 0;  ///< what the point asks for; 0: not a number of steps
   double timeout_s = 0;
-  std::string phase;  ///< the last that the trainer told
+  double stalled_s = 0;  ///< since the last step
+  std::string phase;     ///< the last that the trainer told
   std::optional<trainer::ErrorEvent> error;
   std::optional<trainer::EndEvent> end;
   ExitStatus exit;

@@ -134,6 +134,19 @@ std::int64_t Window::timed_steps() const {
   return warm_ ? static_cast<std::int64_t>((complete_ ? end_ : steps_.size()) - warmup_count_) : 0;
 }
 
+double Window::median_step_s() const {
+  std::vector<std::int64_t> durations;
+  for (const StepCounts& step : steps_) {
+    durations.push_back(step.duration_ns);
+  }
+  if (durations.empty()) {
+    return 0;
+  }
+  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+  std::ranges::nth_element(durations, middle);
+  return static_cast<double>(*middle) / 1e9;
+}
+
 Window::Result Window::result() const {
   Result split;
   const std::size_t count = complete_ ? end_ : steps_.size();

@@ -58,6 +58,8 @@ class Window {
   /// Of the timed steps so far.
   [[nodiscard]] std::int64_t timed_steps() const;
   [[nodiscard]] double timed_s() const { return timed_.seconds(); }
+  /// Of all steps so far; 0 when there is none.
+  [[nodiscard]] double median_step_s() const;
 
   struct Result {
     Warmup warmup = Warmup::None;

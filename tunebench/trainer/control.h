@@ -9,6 +9,9 @@
 
 namespace tunebench::trainer {
 
+/// Exit code of a worker whose controller is gone.
+inline constexpr int kControllerGone = 3;
+
 /// The trainer's end of the control channel, read by a thread: "stop" on a line of its own asks to
 /// end after the running step; the end of the stream says that the controller is gone.
 class Control {

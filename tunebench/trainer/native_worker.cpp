@@ -30,7 +30,6 @@ namespace tunebench::trainer {
 namespace {
 
 constexpr int kFailed = 1;
-constexpr int kControllerGone = 3;
 
 std::int64_t now_ns() {
   return system_clock().now().count();

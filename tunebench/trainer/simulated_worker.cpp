@@ -15,8 +15,6 @@
 namespace tunebench::trainer {
 namespace {
 
-constexpr int kControllerGone = 3;
-
 void sleep_until(std::chrono::nanoseconds time) {
   const std::chrono::nanoseconds left = time - system_clock().now();
   if (left > std::chrono::nanoseconds::zero()) {
