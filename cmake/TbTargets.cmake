@@ -56,6 +56,7 @@ endfunction()
 add_library(tb_test_options INTERFACE)
 if(TB_SANITIZE)
   target_compile_options(tb_test_options INTERFACE -O0 -fno-sanitize=undefined)
+  target_compile_definitions(tb_test_options INTERFACE TB_SANITIZED)
 endif()
 
 # GoogleTest and GoogleMock take four seconds to read; every test target takes them from here.

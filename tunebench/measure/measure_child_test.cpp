@@ -146,7 +146,7 @@ TEST_F(MeasureChildTest, DoesNotWaitForTheTimeoutWhenNoStepComes) {
 TEST_F(MeasureChildTest, GivesASavingChildItsTime) {
   request.protocol.stall_s = 0.05;
   const record::Record record =
-      measure({"hello", "phase:train", "us:10", "until-stop", "phase:save", "sleep:300", "end"});
+      measure({"hello", "phase:train", "us:1000", "until-stop", "phase:save", "sleep:300", "end"});
   EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
 }
 

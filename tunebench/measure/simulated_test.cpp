@@ -194,10 +194,17 @@ TEST_P(Coverage, OfKnownNoiseIs95Percent) {
   // A rate is one over a duration: E(exp(-sd z)) = exp(sd^2 / 2). The noise of single steps all but
   // averages out over a window of at least 20.
   const double truth = 100.0 * std::exp(0.02 * 0.02 / 2);
-  const double covered = share(
-      R"({"seed":1,"step":{"base_s":1,"noise":{"sd":0.01},"run_noise":{"sd":0.02}}})", truth, 1000);
-  EXPECT_GE(covered, 0.93);
-  EXPECT_LE(covered, 0.97);
+#ifdef TB_SANITIZED  // what a sanitizer can find, it finds in some draws
+  const int draws = 30;
+  const double allowed = 0.15;
+#else
+  const int draws = 1000;
+  const double allowed = 0.02;
+#endif
+  const double covered =
+      share(R"({"seed":1,"step":{"base_s":1,"noise":{"sd":0.01},"run_noise":{"sd":0.02}}})", truth,
+            draws);
+  EXPECT_NEAR(covered, 0.95, allowed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Repeats, Coverage, testing::Values(3, 5, 10));
