@@ -13,6 +13,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 sees overlaps and uninitialised members in std::string and std::variant at -O3.
     -Wno-restrict -Wno-maybe-uninitialized)
 endif()
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A source that is included by the joined one is no header.
+  target_compile_options(tb_options INTERFACE -Wno-subobject-linkage)
+endif()
 if(TB_WERROR)
   target_compile_options(tb_options INTERFACE -Werror)
 endif()
@@ -54,6 +58,11 @@ endfunction()
 
 # Test code under a sanitizer: what is tested is instrumented in full, the test for memory and threads.
 add_library(tb_test_options INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 at -O3 takes the small buffer of a std::string for the long text in it.
+  target_compile_options(tb_test_options INTERFACE
+    -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
 if(TB_SANITIZE)
   target_compile_options(tb_test_options INTERFACE -O0 -fno-sanitize=undefined)
   target_compile_definitions(tb_test_options INTERFACE TB_SANITIZED)

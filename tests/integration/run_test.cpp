@@ -64,7 +64,9 @@ TEST(Run, RatesAreTokensOverSecondsToTheToken) {
     EXPECT_GT(row.at("grad_norm_first").as_double(), 0);
   }
   EXPECT_GE(rows.as_array()[0].at("steps").as_int(), 20);
-  EXPECT_GE(rows.as_array()[0].at("timed_s").as_double(), 5.0);
+  // A fast machine is through the 4096 entries of its one epoch before.
+  EXPECT_TRUE(rows.as_array()[0].at("timed_s").as_double() >= 5.0 ||
+              rows.as_array()[0].at("steps_total").as_int() == 4096 / (2 * 4));
 }
 
 TEST(Run, OneSeedGivesTheSameLossesTwice) {

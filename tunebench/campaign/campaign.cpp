@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/log.h"
 #include "tunebench/base/random.h"
 #include "tunebench/campaign/time_left.h"
 #include "tunebench/measure/auto_stop.h"
@@ -215,7 +216,27 @@ class Campaign {
         });
     time_left_.add(planned, tools_.clock.now() - begin);
     complete(record, position, id, request.log_file);
+    set_model_flops_utilization(record);
     return record;
+  }
+
+  /// The roof is asked for when the first result is there, so that nothing waits for it.
+  void set_model_flops_utilization(record::Record& record) const {
+    const std::optional<double> gflops = record.number("gflops");
+    if (!gflops || tools_.stop.level.load() > 0) {
+      return;
+    }
+    const std::optional<double> roof = tools_.trainer.roof_gflops();
+    if (!roof || *roof <= 0) {
+      return;
+    }
+    record.set("roof_gflops", *roof);
+    if (*gflops > *roof) {
+      log_warning_once(
+          "a run was faster than the measured roof of matrix products: mfu is left out");
+      return;
+    }
+    record.set("mfu", *gflops / *roof);
   }
 
   /// What measure does not know: identity, facts of the point, where it was measured.

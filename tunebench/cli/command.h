@@ -42,6 +42,7 @@ Command datasets_count_command();
 Command tokenize_command();
 Command train_command();
 Command simulate_command();
+Command roof_command();
 Command env_command();
 Command env_diff_command();
 Command logs_command();

@@ -75,7 +75,8 @@ std::vector<Command> all_commands() {
           env_diff_command(), experiments_command(),   inputs_command(),
           metrics_command(),  models_command(),        models_import_command(),
           datasets_command(), datasets_make_command(), datasets_count_command(),
-          tokenize_command(), train_command(),         simulate_command()};
+          tokenize_command(), train_command(),         simulate_command(),
+          roof_command()};
 }
 
 config::OptionSpec json_option() {

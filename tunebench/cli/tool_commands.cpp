@@ -191,6 +191,10 @@ int train(const Invocation& invocation, Console&) {
   return trainer::run_native_worker(invocation.line.arguments[0]);
 }
 
+int roof(const Invocation&, Console&) {
+  return trainer::run_roof_worker();
+}
+
 int simulate(const Invocation& invocation, Console&) {
   return trainer::run_simulated_worker(invocation.line.arguments[0], invocation.line.arguments[1]);
 }
@@ -261,6 +265,13 @@ Command train_command() {
            .arguments = {{"JOB", "what to train, as JSON"}},
            .hidden = true},
           train};
+}
+
+Command roof_command() {
+  return {{.name = "roof",
+           .summary = "prints the GFLOP/s of this machine's matrix products; `tunebench run` asks",
+           .hidden = true},
+          roof};
 }
 
 Command simulate_command() {

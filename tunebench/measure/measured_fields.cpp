@@ -13,8 +13,8 @@ namespace {
 
 using record::Record;
 
-double seconds(std::int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) / 1e9;
+double seconds(std::int64_t ns) {
+  return static_cast<double>(ns) / 1e9;
 }
 
 StepCounts sum(const std::vector<StepCounts>& steps) {

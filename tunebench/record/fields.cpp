@@ -244,6 +244,13 @@ void add_trainer_facts(Fields& table) {
                "arithmetic of forward and backward per token at model_max_length, recompute not "
                "counted"),
           real("gflops", "GFLOP/s", Higher, "flops_per_token x tokens_per_s_computed / 1e9"),
+          real("roof_gflops", "GFLOP/s", Neither,
+               "fastest of some large float32 matrix products of this trainer on this machine, "
+               "measured once a run"),
+          real("mfu", "", Higher,
+               "gflops / roof_gflops: the share of the measured roof that training reaches; "
+               "recompute is not counted; absent when above 1, as the machine was then disturbed "
+               "while the roof was measured"),
       });
 }
 

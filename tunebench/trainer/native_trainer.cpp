@@ -1,7 +1,11 @@
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "tunebench/base/build_info.h"
 #include "tunebench/base/files.h"
+#include "tunebench/base/subprocess.h"
+#include "tunebench/base/text.h"
 #include "tunebench/engine/ops/ops.h"
 #include "tunebench/trainer/child_running.h"
 #include "tunebench/trainer/job.h"
@@ -21,8 +25,31 @@ class NativeTrainer final : public Trainer {
     return ChildRunning::start({program_.string(), "train", job_text(job)}, {}, job.log_file);
   }
 
+  std::optional<double> roof_gflops() override {
+    if (!roof_asked_) {
+      roof_asked_ = true;
+      roof_ = measure_roof();
+    }
+    return roof_;
+  }
+
  private:
+  [[nodiscard]] std::optional<double> measure_roof() const {
+    const TemporaryFolder folder("tunebench-roof-");
+    ChildSpec spec;
+    spec.argv = {program_.string(), "roof"};
+    spec.log_file = folder.path() / "rate";
+    Child child = Child::start(spec);
+    const std::optional<ExitStatus> exit = child.wait_for(std::chrono::seconds(30));
+    if (!exit.has_value() || !exit->ok()) {
+      return std::nullopt;
+    }
+    return parse_real(trim(read_file(spec.log_file)));
+  }
+
   std::filesystem::path program_;
+  bool roof_asked_ = false;
+  std::optional<double> roof_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// `tunebench train JOB` and `tunebench simulate JOB MODEL` alone, for tests that need a worker as a
-// process.
+// `tunebench train JOB`, `tunebench roof` and `tunebench simulate JOB MODEL` alone, for tests that
+// need a worker as a process.
 #include <string_view>
 
 #include "tunebench/trainer/simulated_trainer.h"
@@ -8,6 +8,9 @@
 int main(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[1]) == "simulate") {
     return tunebench::trainer::run_simulated_worker(argv[2], argv[3]);
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "roof") {
+    return tunebench::trainer::run_roof_worker();
   }
   if (argc != 3 || std::string_view(argv[1]) != "train") {
     return 64;

@@ -66,6 +66,9 @@ class Trainer {
   [[nodiscard]] virtual std::string version() const = 0;
   /// Errors: Io or NotFound when the child cannot be started.
   virtual std::unique_ptr<Running> start(const Job& job) = 0;
+  /// GFLOP/s that this trainer's matrix products reach on this machine, measured by a process of
+  /// its own at the first call; nullopt when that is not known.
+  virtual std::optional<double> roof_gflops() { return std::nullopt; }
 };
 
 /// `program train` of this program as a child; `program` empty: own_executable().
@@ -77,6 +80,10 @@ std::unique_ptr<Trainer> make_command_trainer(std::vector<std::string> argv);
 
 /// Names and versions of the libraries that the native worker computes with.
 std::vector<std::pair<std::string, std::string>> native_libraries();
+
+/// The worker behind `tunebench roof`: measures the rate of matrix products and prints it. Returns
+/// the exit code.
+int run_roof_worker();
 
 /// The worker behind `tunebench train JOB`: trains and writes events. Returns the exit code.
 /// JOB is the JSON text that make_native_trainer passes on.
