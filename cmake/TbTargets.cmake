@@ -78,18 +78,21 @@ endif()
 
 # tb_add_tests(target PREFIX text LABELS ... SOURCES ... LINK targets)
 # Names begin with "asan/" or "tsan/" in those builds, so that one run can hold several builds.
-# Label "slow": runs alone, and not at all under a sanitizer.
+# Label "slow": runs alone, and not at all under a sanitizer; "long": not under a sanitizer.
+# "integration" is not built for ThreadSanitizer: what the program does with threads, the tests of
+# base, engine, trainer and hardware do.
 function(tb_add_tests target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PREFIX" "SOURCES;LINK;LABELS")
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE tb_options tb_test_options ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
   target_precompile_headers(${target} REUSE_FROM tb_test_headers)
   set(properties TIMEOUT 300)
+  if((TB_SANITIZE AND ("slow" IN_LIST ARG_LABELS OR "long" IN_LIST ARG_LABELS)) OR
+     (TB_SANITIZE MATCHES "thread" AND "integration" IN_LIST ARG_LABELS))
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   if("slow" IN_LIST ARG_LABELS)
-    if(TB_SANITIZE)
-      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
-      return()
-    endif()
     set(properties TIMEOUT 900 RUN_SERIAL ON)
   endif()
   set(build "")

@@ -176,22 +176,22 @@ TEST(Run, KilledInTheMiddleItGoesOnWhereItStopped) {
 TEST(Run, TellsOfADeadRunOnce) {
   Session session;
   const std::vector<std::string> words{
-      "run", "-m", "tiny", "-l", "32", "-b", "1..5", "--repeats", "1", "--stop-after-seconds", "1"};
+      "run", "-m", "tiny", "-l", "32", "-b", "1..3", "--repeats", "1", "--stop-after-seconds", "1"};
   Session::Running killed = session.start(words);
   ASSERT_TRUE(session.wait_for_measurements(1));
   killed.signal(SIGKILL);
   killed.wait();
   const Said again = session.run(words);
   EXPECT_THAT(again.err, HasSubstr("was interrupted after "));
-  EXPECT_THAT(again.err, HasSubstr(" of 5 measurements (all "));
-  EXPECT_THAT(again.err, HasSubstr("tunebench run -m tiny -l 32 -b 1..5"));
+  EXPECT_THAT(again.err, HasSubstr(" of 3 measurements (all "));
+  EXPECT_THAT(again.err, HasSubstr("tunebench run -m tiny -l 32 -b 1..3"));
   EXPECT_THAT(session.run(words).err, Not(HasSubstr("was interrupted")));
 }
 
 TEST(Run, CtrlCKeepsWhatIsMeasuredAndNamesTheCommandThatGoesOn) {
   Session session;
   const std::vector<std::string> words{
-      "run", "-m", "tiny", "-l", "32", "-b", "1..5", "--repeats", "1", "--stop-after-seconds", "2"};
+      "run", "-m", "tiny", "-l", "32", "-b", "1..3", "--repeats", "1", "--stop-after-seconds", "1"};
   Session::Running running = session.start(words);
   ASSERT_TRUE(session.wait_for_measurements(1));
   running.signal(SIGINT);
