@@ -96,7 +96,7 @@ TEST(KillNine, FiftyTimesAtRandomMomentsNothingIsLost) {
   };
   for (std::uint64_t kill = 0; kill < 50; ++kill) {
     Session::Running running = session.start(words());
-    std::this_thread::sleep_for(milliseconds(static_cast<int>(600.0 * uniform(7, kill, 0))));
+    std::this_thread::sleep_for(milliseconds(static_cast<int>(1200.0 * uniform(7, kill, 0))));
     running.signal(SIGKILL);
     const Said said = running.wait();
     killed_while_it_ran += said.exit.signal == SIGKILL ? 1 : 0;
@@ -111,7 +111,7 @@ TEST(KillNine, FiftyTimesAtRandomMomentsNothingIsLost) {
     ASSERT_THAT(session.run({"runs"}).out, Not(HasSubstr("running")));
   }
   EXPECT_GE(killed_while_it_ran, 25);
-  EXPECT_GE(known.size(), 20U) << "hardly any record was finished before a kill";
+  EXPECT_GE(known.size(), 10U) << "hardly any record was finished before a kill";
   const Said last = session.run(words());
   EXPECT_EQ(last.exit.code, 0) << last.err;
   EXPECT_TRUE(holds_all(finished(session), known));

@@ -208,6 +208,7 @@ class Campaign {
     request.protocol.timeout_s = planned.timeout_s;
     request.idle = tools_.idle;
     observer_.measuring(position);
+    static_cast<void>(tools_.trainer.roof_gflops());
     const std::chrono::nanoseconds begin = tools_.clock.now();
     record::Record record = measure::measure_point(
         request, tools_.trainer, tools_.clock, tools_.stop, [&](const measure::Progress& progress) {
@@ -220,7 +221,8 @@ class Campaign {
     return record;
   }
 
-  /// The roof is asked for when the first result is there, so that nothing waits for it.
+  /// The roof was measured before the first child: a result is not kept waiting, as it could be
+  /// lost.
   void set_model_flops_utilization(record::Record& record) const {
     const std::optional<double> gflops = record.number("gflops");
     if (!gflops || tools_.stop.level.load() > 0) {

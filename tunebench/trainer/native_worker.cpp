@@ -2,6 +2,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -110,12 +111,13 @@ std::int64_t smallest_need(const model::ModelSpec& spec, const engine::FineTunin
   return engine::FineTuning::plan(spec, options, rung, *ops).bytes;
 }
 
-/// Refuses a point that does not fit before anything large is read; needed_bytes is set then.
+/// Refuses a point that does not fit before anything large is read. needed_bytes becomes what the
+/// point takes.
 void check_memory(const Job& job, const Setup& setup, const engine::Ops& ops,
                   std::int64_t& needed_bytes) {
   const engine::FineTuningOptions options = engine_options(job, setup);
   try {
-    static_cast<void>(engine::FineTuning::choose(setup.source.spec, options, ops));
+    needed_bytes = engine::FineTuning::choose(setup.source.spec, options, ops).bytes;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::OutOfMemory) {
       throw;
@@ -174,11 +176,12 @@ class Worker {
   }
 
   void tell_error(const char* kind, const std::string& message) {
-    events_.write(ErrorEvent{.kind = kind,
-                             .message = printable(message),
-                             .needed_bytes = needed_bytes_,
-                             .phase = phase_,
-                             .step = phase_ == "train" ? step_ + 1 : 0});
+    events_.write(
+        ErrorEvent{.kind = kind,
+                   .message = printable(message),
+                   .needed_bytes = std::string_view(kind) == "oom_host" ? needed_bytes_ : 0,
+                   .phase = phase_,
+                   .step = phase_ == "train" ? step_ + 1 : 0});
   }
 
  private:
