@@ -9,7 +9,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "bench/instant_clock.h"
+#include "bench/one_line.h"
+#include "tests/support/fake_clock.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/json.h"
 #include "tunebench/experiment/property.h"
@@ -62,7 +63,7 @@ class Measured {
   }
 
  private:
-  InstantClock clock_;
+  test_support::FakeClock clock_;
   TemporaryFolder folder_;
   measure::StopFlag stop_;
   measure::Request request_;
@@ -113,5 +114,6 @@ int main(int argc, char** argv) {
   app.add_option("--draws", draws, "intervals per case and number of repeats")
       ->check(CLI::Range(1, 1'000'000));
   CLI11_PARSE(app, argc, argv);
-  return tunebench::bench::run(draws);
+  return tunebench::bench::one_line_for_a_failure("coverage_bench",
+                                                  [&] { return tunebench::bench::run(draws); });
 }

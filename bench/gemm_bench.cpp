@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/one_line.h"
 #include "tunebench/base/thread_pool.h"
 #include "tunebench/engine/core/matrix.h"
 #include "tunebench/model/model_source.h"
@@ -128,10 +128,8 @@ int main(int argc, char** argv) {
   app.add_option("--flops", options.flops_a_round, "arithmetic of one timing")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  try {
+  return tunebench::bench::one_line_for_a_failure("gemm_bench", [&options] {
     tunebench::bench::run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "gemm_bench: {}\n", error.what());
-    return 1;
-  }
+    return 0;
+  });
 }

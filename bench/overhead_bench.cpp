@@ -12,7 +12,8 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 
-#include "bench/instant_clock.h"
+#include "bench/one_line.h"
+#include "tests/support/fake_clock.h"
 #include "tunebench/base/diagnostic.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
@@ -136,7 +137,7 @@ double controller_share(std::int64_t seconds, double step_s) {
 double reuse_seconds(std::int64_t points) {
   const trainer::Simulation simulation =
       trainer::parse_simulation(R"({"step":{"base_s":0.1}})", "bench");
-  InstantClock clock;
+  test_support::FakeClock clock;
   const std::unique_ptr<trainer::Trainer> trainer =
       trainer::make_simulated_trainer(simulation, clock);
   Bench bench;
@@ -183,5 +184,6 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 3600));
   app.add_option("--reused", reused, "points of the third part")->check(CLI::Range(1, 4096));
   CLI11_PARSE(app, argc, argv);
-  return tunebench::bench::run(points, seconds, reused);
+  return tunebench::bench::one_line_for_a_failure(
+      "overhead_bench", [&] { return tunebench::bench::run(points, seconds, reused); });
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/counters.h"
+#include "bench/one_line.h"
 #include "bench/recording_ops.h"
 #include "bench/roof.h"
 #include "tunebench/base/error.h"
@@ -189,10 +189,6 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  try {
-    return tunebench::bench::run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "step_bench: {}\n", error.what());
-    return 1;
-  }
+  return tunebench::bench::one_line_for_a_failure(
+      "step_bench", [&options] { return tunebench::bench::run(options); });
 }

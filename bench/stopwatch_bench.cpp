@@ -3,7 +3,6 @@
 // clock when each step's event arrives. The last line of stdout is a JSON object.
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/one_line.h"
 #include "tunebench/base/clock.h"
 #include "tunebench/base/files.h"
 #include "tunebench/experiment/experiment.h"
@@ -44,6 +44,8 @@ class StampedRun final : public trainer::Running {
     return event;
   }
   [[nodiscard]] bool stream_ended() const override { return inner_->stream_ended(); }
+  [[nodiscard]] pid_t pid() const override { return inner_->pid(); }
+  [[nodiscard]] std::int64_t dropped_lines() const override { return inner_->dropped_lines(); }
   void request_stop() override { inner_->request_stop(); }
   void kill() override { inner_->kill(); }
   ExitStatus wait(std::chrono::nanoseconds timeout) override { return inner_->wait(timeout); }
@@ -137,10 +139,6 @@ int main(int argc, char** argv) {
   app.add_option("--length", options.length, "model_max_length");
   app.add_option("--stop-after-seconds", options.stop_after_s, "stop_after_seconds");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return tunebench::bench::run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  return tunebench::bench::one_line_for_a_failure(
+      "stopwatch_bench", [&options] { return tunebench::bench::run(options); });
 }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/one_line.h"
 #include "tunebench/hardware/gpu_monitor.h"
 
 namespace tunebench::bench {
@@ -111,10 +112,6 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  try {
-    return tunebench::bench::run(options);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "telemetry_bench: {}\n", error.what());
-    return 1;
-  }
+  return tunebench::bench::one_line_for_a_failure(
+      "telemetry_bench", [&options] { return tunebench::bench::run(options); });
 }

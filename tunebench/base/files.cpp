@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tunebench/base/descriptor.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 
@@ -25,26 +26,6 @@ namespace {
                           std::generic_category().message(reason)));
 }
 
-/// An open file that is closed with the object.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) : number_(number) {}
-  ~FileDescriptor() {
-    if (number_ >= 0) {
-      ::close(number_);
-    }
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-
-  [[nodiscard]] int number() const { return number_; }
-  /// Closes now, for the sake of the answer: a full disk may be told here only.
-  [[nodiscard]] bool close() { return ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
-
 /// As mmap's companions want it; they write nothing.
 void* address(const std::byte* data) {
   return const_cast<std::byte*>(data);  // NOLINT(cppcoreguidelines-pro-type-const-cast): see above
@@ -54,28 +35,26 @@ void* address(const std::byte* data) {
 constexpr std::size_t kLargestReadWhole = std::size_t{1} << 30U;
 
 struct Opened {
-  int descriptor;
+  Descriptor file;
   std::size_t size;
 };
 
 Opened open_for_reading(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a pipe waits for a writer.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) {
     throw_refused("read", path, errno);
   }
   struct stat about {};
-  const int reason = ::fstat(descriptor, &about) != 0 ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
+  const int reason = ::fstat(file.get(), &about) != 0 ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
   if (reason != 0) {
-    ::close(descriptor);
     throw_refused("read", path, reason);
   }
   if (!S_ISREG(about.st_mode)) {
-    ::close(descriptor);
     throw Error(ErrorCode::Io,
                 fmt::format("cannot read {}: a device or pipe, not a file", display_path(path)));
   }
-  return {descriptor, static_cast<std::size_t>(about.st_size)};
+  return {std::move(file), static_cast<std::size_t>(about.st_size)};
 }
 
 void check_size(const std::filesystem::path& path, std::size_t bytes) {
@@ -105,21 +84,21 @@ int write_all(int descriptor, std::string_view bytes) {
 /// Makes a rename in `folder` last through a power cut. Not every file system can; that is no
 /// reason to fail.
 void sync_folder(const std::filesystem::path& folder) {
-  const FileDescriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (open.number() >= 0) {
-    ::fsync(open.number());
+  const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (open.get() >= 0) {
+    ::fsync(open.get());
   }
 }
 
 /// 0 or the reason.
 int write_and_rename(const std::filesystem::path& temporary, const std::filesystem::path& path,
                      std::string_view bytes) {
-  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.number() < 0) {
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) {
     return errno;
   }
-  int reason = write_all(file.number(), bytes);
-  if (reason == 0 && ::fsync(file.number()) != 0) {
+  int reason = write_all(file.get(), bytes);
+  if (reason == 0 && ::fsync(file.get()) != 0) {
     reason = errno;
   }
   if (!file.close() && reason == 0) {
@@ -143,7 +122,6 @@ bool is_there(const std::filesystem::path& path) {
 
 std::string read_file(const std::filesystem::path& path) {
   const Opened opened = open_for_reading(path);
-  const FileDescriptor file(opened.descriptor);
   check_size(path, opened.size);
   // The size is a guess: files in /proc say 0, and a file may grow while it is read.
   std::string bytes(opened.size + 1, '\0');
@@ -153,7 +131,7 @@ std::string read_file(const std::filesystem::path& path) {
       check_size(path, used);
       bytes.resize(bytes.size() * 2 + 4096);
     }
-    const ssize_t got = ::read(file.number(), bytes.data() + used, bytes.size() - used);
+    const ssize_t got = ::read(opened.file.get(), bytes.data() + used, bytes.size() - used);
     if (got < 0 && errno != EINTR) {
       throw_refused("read", path, errno);
     }
@@ -186,12 +164,11 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   const Opened opened = open_for_reading(path);
-  const FileDescriptor file(opened.descriptor);
   size_ = opened.size;
   if (size_ == 0) {
     return;
   }
-  void* memory = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  void* memory = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, opened.file.get(), 0);
   if (memory == MAP_FAILED) {  // NOLINT(cppcoreguidelines-pro-type-cstyle-cast): the C macro
     throw_refused("map", path, errno);
   }

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tunebench/base/descriptor.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
@@ -39,24 +40,6 @@ struct Failure {
 std::string reason_text(int reason) {
   return std::generic_category().message(reason);
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-  void close() {
-    if (number_ >= 0) {
-      ::close(number_);
-      number_ = -1;
-    }
-  }
-
- private:
-  int number_;
-};
 
 /// The program's path, looked up before the fork: afterwards nothing may allocate.
 std::string find_program(const std::string& name) {
@@ -263,7 +246,7 @@ Child Child::start(const ChildSpec& spec) {
   const Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const Descriptor output(open_output(spec.log_file));
   std::array<int, 2> ends = {-1, -1};
-  if (input.number() < 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+  if (input.get() < 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw_not_started(spec, {Stage::Setup, errno});
   }
   const Descriptor reader(ends[0]);
@@ -273,11 +256,11 @@ Child Child::start(const ChildSpec& spec) {
   launch.argv = c_strings(arguments);
   launch.environment = c_strings(variables);
   launch.folder = spec.working_folder.string();
-  launch.input = input.number();
-  launch.output = output.number();
+  launch.input = input.get();
+  launch.output = output.get();
   launch.descriptors = spec.descriptors;
   launch.address_space_limit = spec.address_space_limit_bytes;
-  launch.report = writer.number();
+  launch.report = writer.get();
   launch.parent = ::getpid();
 
   Child child;
@@ -290,7 +273,7 @@ Child Child::start(const ChildSpec& spec) {
   Failure failure{};
   ssize_t got = -1;
   do {
-    got = ::read(reader.number(), &failure, sizeof failure);
+    got = ::read(reader.get(), &failure, sizeof failure);
   } while (got < 0 && errno == EINTR);
   if (got == static_cast<ssize_t>(sizeof failure)) {
     child.status_ = reap(child.pid_);

@@ -305,8 +305,8 @@ bool Measurement::stalled(nanoseconds now) const {
   if (tally_.steps() == 0 || !trains || now - last_step_at_ < patience) {
     return false;
   }
-  return now - last_step_at_ >=
-         patience + from_seconds(request_.protocol.stall_steps * window_.median_step_s());
+  return now - last_step_at_ >= patience + from_seconds(request_.protocol.stall_steps *
+                                                        median_step_s(window_.all_steps()));
 }
 
 void Measurement::kill(KilledFor reason) {

@@ -25,26 +25,6 @@ StepCounts sum(const std::vector<StepCounts>& steps) {
   return total;
 }
 
-/// Mean of the two middle ones for an even number.
-double median_s(const std::vector<StepCounts>& steps) {
-  std::vector<std::int64_t> durations;
-  durations.reserve(steps.size());
-  for (const StepCounts& step : steps) {
-    durations.push_back(step.duration_ns);
-  }
-  std::ranges::sort(durations);
-  const std::size_t middle = durations.size() / 2;
-  return durations.size() % 2 == 1
-             ? seconds(durations[middle])
-             : (seconds(durations[middle - 1]) + seconds(durations[middle])) / 2;
-}
-
-void set_if_told(Record& record, std::string_view field, const std::optional<double>& value) {
-  if (value.has_value()) {
-    record.set(field, *value);
-  }
-}
-
 void set_hello_fields(Record& record, const trainer::HelloEvent& hello) {
   if (record.trainer_version.empty()) {
     record.trainer_version = hello.version;
@@ -109,6 +89,12 @@ void set_load_time(Record& record, const std::vector<trainer::PhaseEvent>& phase
 
 }  // namespace
 
+void set_if_known(Record& record, std::string_view field, const std::optional<double>& value) {
+  if (value.has_value()) {
+    record.set(field, *value);
+  }
+}
+
 std::int64_t host_peak_bytes(const Observed& seen) {
   const std::int64_t told = seen.memory.has_value() ? seen.memory->host_peak_bytes : 0;
   const std::int64_t counted = seen.exit.peak_resident_bytes;
@@ -134,7 +120,7 @@ void set_window_fields(Record& record, const Window::Result& window) {
   record.set("tokens", timed.tokens);
   record.set("tokens_nonpad", timed.tokens_nonpad);
   record.set("tokens_trained", timed.tokens_trained);
-  record.set("step_s", median_s(window.timed_steps));
+  record.set("step_s", median_step_s(window.timed_steps));
   record.set("step_s_mean", timed.seconds() / static_cast<double>(steps));
   record.set("step_s_min", shortest_step->seconds());
   record.set("step_s_max", longest_step->seconds());
@@ -158,11 +144,11 @@ void set_run_fields(Record& record, const Tally& tally) {
   if (tally.steps() == 0) {
     return;
   }
-  set_if_told(record, "loss_first", tally.first()->loss);
-  set_if_told(record, "loss_last", tally.last()->loss);
-  set_if_told(record, "grad_norm_first", tally.first()->grad_norm);
-  set_if_told(record, "grad_norm_last", tally.last()->grad_norm);
-  set_if_told(record, "learning_rate_last", tally.last()->learning_rate);
+  set_if_known(record, "loss_first", tally.first()->loss);
+  set_if_known(record, "loss_last", tally.last()->loss);
+  set_if_known(record, "grad_norm_first", tally.first()->grad_norm);
+  set_if_known(record, "grad_norm_last", tally.last()->grad_norm);
+  set_if_known(record, "learning_rate_last", tally.last()->learning_rate);
   const double train_s = tally.train_s();
   record.set("train_runtime", train_s);
   if (record.status != record::Outcome::Ok) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tunebench/base/subprocess.h"
@@ -23,6 +24,10 @@ struct Observed {
   std::int64_t tree_peak_bytes = 0;          ///< of the child and its descendants, as sampled
   std::int64_t own_peak_resident_bytes = 0;  ///< of the controller, see host_peak_bytes
 };
+
+/// Leaves the field absent when the value is.
+void set_if_known(record::Record& record, std::string_view field,
+                  const std::optional<double>& value);
 
 /// The timed window: rates, counts, step times. For a run that is ok.
 void set_window_fields(record::Record& record, const Window::Result& window);

@@ -10,6 +10,7 @@
 
 #include "tunebench/base/log.h"
 #include "tunebench/base/text.h"
+#include "tunebench/measure/measured_fields.h"
 
 namespace tunebench::measure {
 namespace {
@@ -18,12 +19,6 @@ using hardware::GpuSummary;
 using hardware::Range;
 using hardware::TelemetrySummary;
 using record::Record;
-
-void set_if_known(Record& record, std::string_view field, const std::optional<double>& value) {
-  if (value.has_value()) {
-    record.set(field, *value);
-  }
-}
 
 /// The means of those devices that have the reading.
 std::vector<double> means(const std::vector<GpuSummary>& gpus,

@@ -45,6 +45,20 @@ StepCounts counts_of(const trainer::StepEvent& step) {
           .tokens_trained = step.tokens_trained};
 }
 
+double median_step_s(const std::vector<StepCounts>& steps) {
+  std::vector<double> durations;
+  for (const StepCounts& step : steps) {
+    durations.push_back(step.seconds());
+  }
+  if (durations.empty()) {
+    return 0;
+  }
+  std::ranges::sort(durations);
+  const std::size_t middle = durations.size() / 2;
+  return durations.size() % 2 == 1 ? durations[middle]
+                                   : (durations[middle - 1] + durations[middle]) / 2;
+}
+
 std::string_view warmup_name(Warmup warmup) {
   switch (warmup) {
     case Warmup::Steady:
@@ -132,19 +146,6 @@ bool Window::settled() const {
 
 std::int64_t Window::timed_steps() const {
   return warm_ ? static_cast<std::int64_t>((complete_ ? end_ : steps_.size()) - warmup_count_) : 0;
-}
-
-double Window::median_step_s() const {
-  std::vector<std::int64_t> durations;
-  for (const StepCounts& step : steps_) {
-    durations.push_back(step.duration_ns);
-  }
-  if (durations.empty()) {
-    return 0;
-  }
-  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
-  std::ranges::nth_element(durations, middle);
-  return static_cast<double>(*middle) / 1e9;
 }
 
 Window::Result Window::result() const {

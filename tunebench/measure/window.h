@@ -24,6 +24,9 @@ struct StepCounts {
 };
 StepCounts counts_of(const trainer::StepEvent& step);
 
+/// Mean of the two middle ones for an even number; 0 when there is none.
+double median_step_s(const std::vector<StepCounts>& steps);
+
 /// How warm-up ended. Stored names never change.
 enum class Warmup {
   Steady,    ///< the step time settled
@@ -58,8 +61,7 @@ class Window {
   /// Of the timed steps so far.
   [[nodiscard]] std::int64_t timed_steps() const;
   [[nodiscard]] double timed_s() const { return timed_.seconds(); }
-  /// Of all steps so far; 0 when there is none.
-  [[nodiscard]] double median_step_s() const;
+  [[nodiscard]] const std::vector<StepCounts>& all_steps() const { return steps_; }
 
   struct Result {
     Warmup warmup = Warmup::None;

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tunebench/base/descriptor.h"
 #include "tunebench/base/subprocess.h"
-#include "tunebench/trainer/descriptor.h"
 #include "tunebench/trainer/line_reader.h"
 #include "tunebench/trainer/trainer.h"
 

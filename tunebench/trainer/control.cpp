@@ -32,6 +32,15 @@ std::optional<int> Control::descriptor_from_environment() {
   return static_cast<int>(*descriptor);
 }
 
+std::unique_ptr<Control> Control::of_worker() {
+  constexpr int kControllerGone = 3;
+  const std::optional<int> descriptor = descriptor_from_environment();
+  if (!descriptor.has_value()) {
+    return nullptr;
+  }
+  return std::make_unique<Control>(*descriptor, [] { ::_exit(kControllerGone); });
+}
+
 Control::Control(int descriptor, std::function<void()> gone)
     : descriptor_(descriptor), gone_(std::move(gone)), wake_(::eventfd(0, EFD_CLOEXEC)) {
   if (wake_.get() < 0) {

@@ -2,15 +2,13 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 
-#include "tunebench/trainer/descriptor.h"
+#include "tunebench/base/descriptor.h"
 
 namespace tunebench::trainer {
-
-/// Exit code of a worker whose controller is gone.
-inline constexpr int kControllerGone = 3;
 
 /// The trainer's end of the control channel, read by a thread: "stop" on a line of its own asks to
 /// end after the running step; the end of the stream says that the controller is gone.
@@ -19,6 +17,10 @@ class Control {
   /// The descriptor of TUNEBENCH_CONTROL_FD, or nullopt when the variable is not set.
   /// Errors: InvalidInput when it is set to something else.
   static std::optional<int> descriptor_from_environment();
+
+  /// That of a worker: a controller that is gone ends the process, even in the middle of a step, as
+  /// nobody is left to read its event. nullptr when there is no control channel.
+  static std::unique_ptr<Control> of_worker();
 
   /// `gone` is called from the thread, at most once, when the other end is closed.
   /// The descriptor is not closed.

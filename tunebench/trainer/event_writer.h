@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tunebench/trainer/descriptor.h"
+#include "tunebench/base/descriptor.h"
 #include "tunebench/trainer/event.h"
 
 namespace tunebench::trainer {

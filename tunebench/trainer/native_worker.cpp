@@ -1,6 +1,5 @@
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -293,13 +292,8 @@ int train_and_tell(Worker& worker, const std::string& job_json) {
 int run_native_worker(const std::string& job_json) {
   flush_denormals_in_this_thread();
   EventWriter events = EventWriter::from_environment();
-  std::optional<Control> control;
-  const std::optional<int> control_descriptor = Control::descriptor_from_environment();
-  if (control_descriptor.has_value()) {
-    // A step may take a minute; nobody is left to read its event.
-    control.emplace(*control_descriptor, [] { ::_exit(kControllerGone); });
-  }
-  Worker worker(events, control.has_value() ? &*control : nullptr);
+  const std::unique_ptr<Control> control = Control::of_worker();
+  Worker worker(events, control.get());
   return train_and_tell(worker, job_json);
 }
 

@@ -1,6 +1,6 @@
 #include <csignal>
 #include <cstdio>
-#include <optional>
+#include <memory>
 #include <variant>
 
 #include <unistd.h>
@@ -40,15 +40,11 @@ int run_simulated_worker(const std::string& job_json, const std::string& simulat
   const Job job = parse_job(job_json);
   const Simulation simulation = parse_simulation(simulation_json, "simulation");
   EventWriter events = EventWriter::from_environment();
-  std::optional<Control> control;
-  const std::optional<int> control_descriptor = Control::descriptor_from_environment();
-  if (control_descriptor.has_value()) {
-    control.emplace(*control_descriptor, [] { ::_exit(kControllerGone); });
-  }
+  const std::unique_ptr<Control> control = Control::of_worker();
   const std::chrono::nanoseconds start = system_clock().now();
   SimulatedRun run(simulation, job, start.count(), ::getpid());
   while (true) {
-    const SimulatedMoment moment = run.next(control.has_value() && control->stop_requested());
+    const SimulatedMoment moment = run.next(control != nullptr && control->stop_requested());
     sleep_until(start + std::chrono::duration_cast<std::chrono::nanoseconds>(simulation.time_scale *
                                                                              moment.at));
     if (const auto* event = std::get_if<Event>(&moment.what)) {

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-namespace tunebench::trainer {
+namespace tunebench {
 
 /// Owns one open descriptor.
 class Descriptor {
@@ -24,15 +24,12 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   [[nodiscard]] int get() const { return number_; }
-  void close() noexcept {
-    if (number_ >= 0) {
-      ::close(number_);
-      number_ = -1;
-    }
-  }
+  /// Closes now. False when the system refuses, as a full disk may be told here only; true when
+  /// nothing was open.
+  bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
  private:
   int number_ = -1;
 };
 
-}  // namespace tunebench::trainer
+}  // namespace tunebench
