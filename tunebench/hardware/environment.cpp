@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "tunebench/base/secrets.h"
@@ -91,9 +92,24 @@ Json gpus_json(const GpuMonitor& monitor) {
                                  {"memory_bytes", or_null(gpu.memory_bytes)},
                                  {"power_limit_w", or_null(gpu.power_limit_w)},
                                  {"mig", or_null(gpu.mig)},
-                                 {"ecc", or_null(gpu.ecc)}}));
+                                 {"ecc", or_null(gpu.ecc)},
+                                 {"pci_bus_id", or_null(gpu.pci_bus_id)},
+                                 {"pcie_generation", or_null(gpu.pcie_generation)},
+                                 {"pcie_lanes", or_null(gpu.pcie_lanes)}}));
   }
   return gpus;
+}
+
+/// "0-1": "NV18" for each pair.
+Json gpu_links(const GpuMonitor& monitor) {
+  Json links = Json::object();
+  const int count = static_cast<int>(monitor.devices().size());
+  for (int first = 0; first < count; ++first) {
+    for (int second = first + 1; second < count; ++second) {
+      links.set(fmt::format("{}-{}", first, second), or_null(monitor.link(first, second)));
+    }
+  }
+  return links;
 }
 
 }  // namespace
@@ -130,6 +146,7 @@ Json machine_environment(const GpuMonitor* gpus, const std::filesystem::path& ro
       .set("cuda",
            gpus == nullptr || gpus->cuda_version().empty() ? Json() : Json(gpus->cuda_version()))
       .set("gpus", gpus == nullptr ? Json::array() : gpus_json(*gpus))
+      .set("gpu_links", gpus == nullptr ? Json::object() : gpu_links(*gpus))
       .set("variables", allowed_variables());
   return environment;
 }

@@ -36,6 +36,7 @@ TEST(EnvironmentTest, WhatIsNotToldIsNull) {
     EXPECT_TRUE(environment.at(name).is_null()) << name;
   }
   EXPECT_TRUE(environment.at("gpus").as_array().empty());
+  EXPECT_TRUE(environment.at("gpu_links").as_object().empty());
 }
 
 TEST(EnvironmentTest, DescribesTheGpus) {
@@ -51,6 +52,10 @@ TEST(EnvironmentTest, DescribesTheGpus) {
   EXPECT_EQ(gpu.at("power_limit_w").as_double(), 700.0);
   EXPECT_TRUE(gpu.at("mig").as_bool());
   EXPECT_TRUE(gpu.at("vbios").is_null());
+  EXPECT_EQ(gpu.at("pci_bus_id").as_string(), "00000000:19:00.0");
+  EXPECT_EQ(gpu.at("pcie_generation").as_int(), 5);
+  EXPECT_EQ(gpu.at("pcie_lanes").as_int(), 16);
+  EXPECT_EQ(environment.at("gpu_links").at("0-1").as_string(), "SYS");
 }
 
 TEST(EnvironmentTest, TakesVariablesFromTheListOnlyAndMasksThem) {

@@ -1,6 +1,7 @@
 // A stand-in for libnvidia-ml.so.1, loaded by the tests. TB_FAKE_NVML holds space-separated
 // settings: devices=2 init=0 power=3 (a return code for that reading) lost_after=5 (device 1 falls
-// off the bus after that many readings) throttle=0x20 processes=4242 idle=1. Built a second time
+// off the bus after that many readings) throttle=0x20 processes=4242 idle=1
+// nvlinks=18 ancestor=10. Built a second time
 // with TB_FAKE_NVML_OLD, it lacks the newer functions.
 
 #include <array>
@@ -165,6 +166,32 @@ Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
 Return nvmlDeviceGetDeviceHandleFromMigDeviceHandle(Device, Device* parent) {
   *parent = reinterpret_cast<Device>(std::uintptr_t{2});
   return 0;
+}
+Return nvmlDeviceGetPciInfo_v3(Device device, nvml::PciInfo* pci) {
+  *pci = {};
+  std::snprintf(pci->bus_id, sizeof pci->bus_id, "00000000:%02X:00.0",
+                0x18U + static_cast<unsigned>(number_of(device)));
+  return answer(device, "pci");
+}
+Return nvmlDeviceGetMaxPcieLinkGeneration(Device device, unsigned* generation) {
+  *generation = 5;
+  return answer(device, "pcie");
+}
+Return nvmlDeviceGetMaxPcieLinkWidth(Device device, unsigned* lanes) {
+  *lanes = 16;
+  return answer(device, "pcie");
+}
+Return nvmlDeviceGetTopologyCommonAncestor(Device device, Device, int* level) {
+  *level = static_cast<int>(setting("ancestor", 50));
+  return answer(device, "topology");
+}
+Return nvmlDeviceGetP2PStatus(Device, Device, int caps, int* status) {
+  *status = caps == nvml::kP2pOverNvLink && setting("nvlinks", 0) > 0 ? 0 : 1;
+  return 0;
+}
+Return nvmlDeviceGetNvLinkState(Device device, unsigned number, int* active) {
+  *active = static_cast<long>(number) < setting("nvlinks", 0) ? 1 : 0;
+  return answer(device, "nvlink");
 }
 Return nvmlDeviceGetIndex(Device device, unsigned* index) {
   *index = static_cast<unsigned>(number_of(device));

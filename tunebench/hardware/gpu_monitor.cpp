@@ -1,5 +1,6 @@
 #include "tunebench/hardware/gpu_monitor.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <utility>
@@ -46,6 +47,12 @@ nvml::Api load_api(void* library) {
   TB_LOAD(nvmlDeviceGetClockInfo);
   TB_LOAD(nvmlDeviceGetCurrentClocksThrottleReasons);
   TB_LOAD(nvmlDeviceGetComputeRunningProcesses_v3);
+  TB_LOAD(nvmlDeviceGetPciInfo_v3);
+  TB_LOAD(nvmlDeviceGetMaxPcieLinkGeneration);
+  TB_LOAD(nvmlDeviceGetMaxPcieLinkWidth);
+  TB_LOAD(nvmlDeviceGetTopologyCommonAncestor);
+  TB_LOAD(nvmlDeviceGetP2PStatus);
+  TB_LOAD(nvmlDeviceGetNvLinkState);
 #undef TB_LOAD
   return api;
 }
@@ -119,7 +126,34 @@ struct GpuMonitor::State {
     if (call(api.nvmlDeviceGetEccMode, device, &current, &pending) == nvml::kSuccess) {
       identity.ecc = current != 0;
     }
+    identify_bus(identity, device);
     return identity;
+  }
+
+  void identify_bus(GpuIdentity& identity, nvml::Device device) const {
+    nvml::PciInfo pci{};
+    if (call(api.nvmlDeviceGetPciInfo_v3, device, &pci) == nvml::kSuccess) {
+      pci.bus_id[sizeof pci.bus_id - 1] = '\0';
+      identity.pci_bus_id = pci.bus_id;
+    }
+    unsigned value = 0;
+    if (call(api.nvmlDeviceGetMaxPcieLinkGeneration, device, &value) == nvml::kSuccess) {
+      identity.pcie_generation = static_cast<int>(value);
+    }
+    if (call(api.nvmlDeviceGetMaxPcieLinkWidth, device, &value) == nvml::kSuccess) {
+      identity.pcie_lanes = static_cast<int>(value);
+    }
+  }
+
+  [[nodiscard]] int active_nvlinks(nvml::Device device) const {
+    int active = 0;
+    for (unsigned number = 0; number < nvml::kMostNvLinks; ++number) {
+      int is_active = 0;
+      if (call(api.nvmlDeviceGetNvLinkState, device, number, &is_active) == nvml::kSuccess) {
+        active += is_active != 0 ? 1 : 0;
+      }
+    }
+    return active;
   }
 
   void read_versions() {
@@ -266,6 +300,28 @@ std::vector<GpuProcess> GpuMonitor::processes(int index) const {
     processes.push_back(process);
   }
   return processes;
+}
+
+std::optional<std::string> GpuMonitor::link(int first, int second) const {
+  const State& state = *state_;
+  nvml::Device one = state.handles.at(static_cast<std::size_t>(first));
+  nvml::Device other = state.handles.at(static_cast<std::size_t>(second));
+  int status = -1;
+  if (state.call(state.api.nvmlDeviceGetP2PStatus, one, other, nvml::kP2pOverNvLink, &status) ==
+          nvml::kSuccess &&
+      status == nvml::kP2pWorks) {
+    if (const int links = state.active_nvlinks(one); links > 0) {
+      return fmt::format("NV{}", links);
+    }
+  }
+  int level = 0;
+  if (state.call(state.api.nvmlDeviceGetTopologyCommonAncestor, one, other, &level) !=
+      nvml::kSuccess) {
+    return std::nullopt;
+  }
+  // nvmlGpuTopologyLevel_t goes up in tens.
+  static constexpr std::array<const char*, 6> kNames{"PIX", "PIX", "PXB", "PHB", "NODE", "SYS"};
+  return kNames[static_cast<std::size_t>(std::clamp(level / 10, 0, 5))];
 }
 
 std::vector<int> GpuMonitor::resolve_visible(std::string_view visible) const {

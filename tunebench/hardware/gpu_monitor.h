@@ -21,6 +21,9 @@ struct GpuIdentity {
   std::optional<std::string> vbios;
   std::optional<bool> mig;
   std::optional<bool> ecc;
+  std::optional<std::string> pci_bus_id;  ///< 00000000:18:00.0
+  std::optional<int> pcie_generation;     ///< the most that device and slot can do together
+  std::optional<int> pcie_lanes;          ///< the same
 };
 
 /// One look at one GPU. Each reading stands alone: one that the device does not support is absent
@@ -67,6 +70,11 @@ class GpuMonitor {
   [[nodiscard]] const std::vector<GpuIdentity>& devices() const;
   [[nodiscard]] GpuReading read(int index) const;
   [[nodiscard]] std::vector<GpuProcess> processes(int index) const;
+
+  /// How two devices reach each other, in the words of `nvidia-smi topo -m`: "NV18" over that many
+  /// NVLinks, else by what their PCIe paths meet at: PIX (one bridge), PXB (several), PHB (host
+  /// bridge), NODE (NUMA node), SYS (between sockets). nullopt when the driver does not tell.
+  [[nodiscard]] std::optional<std::string> link(int first, int second) const;
 
   /// Devices named by CUDA_VISIBLE_DEVICES: numbers, full UUIDs, unambiguous prefixes. MIG UUIDs
   /// resolve to the device that holds the slice when NVML knows it. "" gives none.

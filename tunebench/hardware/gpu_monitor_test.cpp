@@ -45,6 +45,19 @@ TEST(GpuMonitorTest, IdentifiesEachDevice) {
   EXPECT_EQ(monitor->cuda_version(), "12.8");
 }
 
+TEST(GpuMonitorTest, TellsHowTwoDevicesAreLinked) {
+  EXPECT_EQ(open_fake("nvlinks=18 ancestor=50")->link(0, 1), "NV18");
+  EXPECT_EQ(open_fake("nvlinks=4 ancestor=10")->link(1, 0), "NV4");
+  EXPECT_EQ(open_fake("ancestor=10")->link(0, 1), "PIX");
+  EXPECT_EQ(open_fake("ancestor=20")->link(0, 1), "PXB");
+  EXPECT_EQ(open_fake("ancestor=30")->link(0, 1), "PHB");
+  EXPECT_EQ(open_fake("ancestor=40")->link(0, 1), "NODE");
+  EXPECT_EQ(open_fake("ancestor=50")->link(0, 1), "SYS");
+  EXPECT_EQ(open_fake("topology=3")->link(0, 1), std::nullopt);
+  std::string reason;
+  EXPECT_EQ(open_fake("", reason, TB_FAKE_NVML_OLD_PATH)->link(0, 1), std::nullopt);
+}
+
 TEST(GpuMonitorTest, ReadsEverythingOfADevice) {
   const auto monitor = open_fake("throttle=0x24");
   const GpuReading reading = monitor->read(1);

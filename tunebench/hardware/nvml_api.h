@@ -24,6 +24,9 @@ inline constexpr unsigned kTemperatureGpu = 0;
 inline constexpr unsigned kClockSm = 1;
 inline constexpr unsigned kClockMemory = 2;
 inline constexpr unsigned long long kMemoryNotAvailable = ~0ULL;
+inline constexpr int kP2pOverNvLink = 2;
+inline constexpr int kP2pWorks = 0;
+inline constexpr unsigned kMostNvLinks = 18;
 
 struct Utilization {
   unsigned gpu;
@@ -39,6 +42,16 @@ struct ProcessInfo {
   unsigned long long used_memory;
   unsigned gpu_instance;
   unsigned compute_instance;
+};
+
+struct PciInfo {
+  char legacy_bus_id[16];
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned device_id;
+  unsigned subsystem_id;
+  char bus_id[32];
 };
 
 /// Function pointers by their exported names; a null one is a function that the library lacks.
@@ -67,6 +80,12 @@ struct Api {
   Return (*nvmlDeviceGetClockInfo)(Device, unsigned, unsigned*) = nullptr;
   Return (*nvmlDeviceGetCurrentClocksThrottleReasons)(Device, unsigned long long*) = nullptr;
   Return (*nvmlDeviceGetComputeRunningProcesses_v3)(Device, unsigned*, ProcessInfo*) = nullptr;
+  Return (*nvmlDeviceGetPciInfo_v3)(Device, PciInfo*) = nullptr;
+  Return (*nvmlDeviceGetMaxPcieLinkGeneration)(Device, unsigned*) = nullptr;
+  Return (*nvmlDeviceGetMaxPcieLinkWidth)(Device, unsigned*) = nullptr;
+  Return (*nvmlDeviceGetTopologyCommonAncestor)(Device, Device, int*) = nullptr;
+  Return (*nvmlDeviceGetP2PStatus)(Device, Device, int, int*) = nullptr;
+  Return (*nvmlDeviceGetNvLinkState)(Device, unsigned, int*) = nullptr;
 };
 
 }  // namespace tunebench::hardware::nvml
