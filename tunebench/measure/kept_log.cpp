@@ -4,8 +4,10 @@
 #include <fstream>
 #include <system_error>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include "tunebench/base/descriptor.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/gzip.h"
@@ -63,6 +65,23 @@ std::filesystem::path keep_log(const std::filesystem::path& log, std::int64_t mo
   }
   std::filesystem::remove(log, ignored);
   return kept;
+}
+
+void free_middle(const std::filesystem::path& log, std::int64_t most_bytes) {
+  std::error_code failure;
+  const std::uintmax_t size = std::filesystem::file_size(log, failure);
+  if (failure || static_cast<std::int64_t>(size) <= 2 * most_bytes) {
+    return;
+  }
+  const Descriptor file(::open(log.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) {
+    return;
+  }
+  const std::int64_t begin = most_bytes / 2;
+  const std::int64_t end = static_cast<std::int64_t>(size) - most_bytes / 2;
+  // What cannot be freed stays: the log is only longer than it need be.
+  static_cast<void>(
+      ::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, end - begin));
 }
 
 std::string read_kept_log(const std::filesystem::path& file) {

@@ -16,6 +16,10 @@ inline constexpr std::int64_t kMostLogBytes = std::int64_t{4} * 1024 * 1024;
 std::filesystem::path keep_log(const std::filesystem::path& log,
                                std::int64_t most_bytes = kMostLogBytes);
 
+/// Frees what keep_log would cut out of a log that is still being written: the disk holds about
+/// `most_bytes` of it, however long it gets. Does nothing where the file system has no holes.
+void free_middle(const std::filesystem::path& log, std::int64_t most_bytes = kMostLogBytes);
+
 /// The text of a log that keep_log made, or of a plain one. Errors: those of read_gzip.
 std::string read_kept_log(const std::filesystem::path& file);
 

@@ -1,7 +1,11 @@
 #include "tunebench/measure/kept_log.h"
 
+#include <algorithm>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tunebench/base/files.h"
 
@@ -60,6 +64,42 @@ TEST_F(KeptLogTest, LeavesNothingOfASilentChild) {
   EXPECT_TRUE(keep("").empty());
   EXPECT_FALSE(std::filesystem::exists(log));
   EXPECT_TRUE(keep_log(folder.path() / "never.log").empty());
+}
+
+/// Bytes that the file takes on the disk.
+std::int64_t held(const std::filesystem::path& file) {
+  struct stat status {};
+  EXPECT_EQ(::stat(file.c_str(), &status), 0);
+  return std::int64_t{status.st_blocks} * 512;
+}
+
+TEST_F(KeptLogTest, ALogThatIsStillWrittenHoldsOnlyItsEnds) {
+  constexpr std::int64_t kMost = 64 * 1024;
+  std::ofstream child(log, std::ios::app);
+  std::int64_t largest = 0;
+  for (int i = 0; i < 100; ++i) {
+    for (int k = 0; k < 1000; ++k) {
+      child << "line " << i << '.' << k << '\n';
+    }
+    child.flush();
+    free_middle(log, kMost);
+    largest = std::max(largest, held(log));
+  }
+  if (largest > 4 * kMost) {
+    GTEST_SKIP() << "this file system has no holes";
+  }
+  const std::string kept = read_kept_log(keep_log(log, kMost));
+  EXPECT_THAT(kept, StartsWith("line 0.0\nline 0.1\n"));
+  EXPECT_THAT(kept, EndsWith("line 99.998\nline 99.999\n"));
+  EXPECT_THAT(kept, HasSubstr(" cut out here]\nline "));
+  EXPECT_THAT(kept, Not(HasSubstr(std::string(1, '\0')))) << "nothing of the hole";
+}
+
+TEST_F(KeptLogTest, AShortLogThatIsStillWrittenStaysWhole) {
+  write_file_atomically(log, std::string(10'000, 'x') + "\n");
+  free_middle(log, 6000);
+  EXPECT_EQ(read_file(log), std::string(10'000, 'x') + "\n");
+  free_middle(folder.path() / "never.log", 1);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ using std::chrono::nanoseconds;
 /// How long a wait for an event may take before the clock and the interrupts are looked at again.
 constexpr milliseconds kLook{100};
 constexpr milliseconds kBetweenProgress{250};
+constexpr milliseconds kBetweenLooksAtLog{1000};
 /// What of a log is searched for known messages, and how many lines a failed record keeps.
 constexpr std::int64_t kLogEndBytes = 65536;
 constexpr std::size_t kLogTailLines = 20;
@@ -85,6 +86,7 @@ class Measurement {
   void handle_memory(const trainer::MemoryEvent& memory);
   void look_at_interrupts();
   void look_at_time();
+  void look_at_log();
   /// Training has begun and the next step does not come.
   [[nodiscard]] bool stalled(nanoseconds now) const;
   void kill(KilledFor reason);
@@ -132,6 +134,7 @@ class Measurement {
   bool memory_killer_ = false;
   std::string told_phase_;
   nanoseconds told_at_{0};
+  nanoseconds log_seen_at_{0};
 };
 
 record::Record Measurement::run() {
@@ -184,6 +187,7 @@ void Measurement::watch() {
     }
     look_at_interrupts();
     look_at_time();
+    look_at_log();
     tell_progress();
   }
 }
@@ -296,6 +300,13 @@ void Measurement::look_at_time() {
     kill(enough() ? KilledFor::Overdue : KilledFor::Timeout);
   } else if (!must_end_by_.has_value() && stalled(now)) {
     kill(enough() ? KilledFor::Overdue : KilledFor::Stalled);
+  }
+}
+
+void Measurement::look_at_log() {
+  if (clock_.now() - log_seen_at_ >= kBetweenLooksAtLog) {
+    log_seen_at_ = clock_.now();
+    free_middle(request_.log_file);
   }
 }
 
