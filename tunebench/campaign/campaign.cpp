@@ -13,6 +13,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/log.h"
 #include "tunebench/base/random.h"
+#include "tunebench/base/secrets.h"
 #include "tunebench/campaign/time_left.h"
 #include "tunebench/measure/auto_stop.h"
 #include "tunebench/stats/summary.h"
@@ -33,6 +34,16 @@ struct PointState {
 constexpr std::array kPauses = {std::chrono::milliseconds(500), std::chrono::milliseconds(2000)};
 /// How soon an interrupt is noticed in a pause.
 constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(100);
+
+/// A path or an id may hold a token or the password of a URL.
+experiment::Inputs without_secrets(experiment::Inputs inputs) {
+  for (auto& [name, value] : inputs) {
+    if (value.is_string()) {
+      value = Json(mask_secrets(value.as_string()));
+    }
+  }
+  return inputs;
+}
 
 /// Sortable by time; unique as the names of runs are.
 std::string new_record_id(Clock& clock, const std::string& run, std::int64_t number) {
@@ -248,7 +259,7 @@ class Campaign {
     record.run = result_.run;
     record.key = position.point->key;
     record.experiment = plan_.experiment;
-    record.inputs = position.point->point.inputs;
+    record.inputs = without_secrets(position.point->point.inputs);
     record.repeat = position.round;
     record.attempt = position.attempt;
     record.environment = plan_.machine.environment;

@@ -253,6 +253,15 @@ TEST_F(CampaignTest, AnInterruptedMeasurementIsNoResult) {
   EXPECT_THAT(notes.lines, ElementsAre("1/2 batch=1 r1 interrupted"));
 }
 
+TEST_F(CampaignTest, NoSecretEntersTheInputsOfARecord) {
+  Plan secret = plan({1});
+  secret.points[0].point.inputs["dataset_id"] = Json("/data/token=planted/d.jsonl");
+  const Result result = run(secret);
+  const record::Record record = store->records_of(result.run).at(0).record;
+  EXPECT_EQ(record.inputs.at("dataset_id").as_string().find("planted"), std::string::npos);
+  EXPECT_EQ(record::to_text(record).find("planted"), std::string::npos);
+}
+
 TEST_F(CampaignTest, TakesWhatAnotherProcessMeasuredMeanwhile) {
   const Plan both = plan({1, 2});
   bool stored = false;

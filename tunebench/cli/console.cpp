@@ -4,12 +4,13 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
+#include "tunebench/base/secrets.h"
 
 namespace tunebench::cli {
 
 void print_problems(Console& console, const Diagnostics& problems) {
   for (const Diagnostic& problem : problems) {
-    console.err << "tunebench: " << problem.line() << "\n";
+    console.err << "tunebench: " << mask_secrets(problem.line()) << "\n";
   }
   if (problems.size() > 1) {
     console.err << problems.size() << " mistakes. Nothing was run.\n";

@@ -10,6 +10,7 @@
 #include "tunebench/base/build_info.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/log.h"
+#include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/command.h"
 
@@ -116,7 +117,7 @@ class WarningsToConsole {
   explicit WarningsToConsole(Console& console) {
     set_log_sink([&console](LogLevel level, const std::string& text) {
       if (level == LogLevel::Warning) {
-        console.err << "tunebench: warning: " << printable(text) << "\n";
+        console.err << "tunebench: warning: " << mask_secrets(printable(text)) << "\n";
       }
     });
   }
@@ -136,7 +137,7 @@ int run_program(const std::vector<std::string>& words, Console& console) {
     }
     return run_command_words(words, console);
   } catch (const Error& error) {
-    console.err << "tunebench: " << error.message() << "\n";
+    console.err << "tunebench: " << mask_secrets(error.message()) << "\n";
     if (error.code() != ErrorCode::Internal) {
       return kUsage;
     }
@@ -144,7 +145,7 @@ int run_program(const std::vector<std::string>& words, Console& console) {
                 << ")\n";
     return kOurBug;
   } catch (const std::exception& error) {
-    console.err << "tunebench: " << error.what() << "\n";
+    console.err << "tunebench: " << mask_secrets(error.what()) << "\n";
     return kOurBug;
   }
 }

@@ -14,8 +14,10 @@
 namespace tunebench::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 struct Said {
@@ -92,6 +94,16 @@ TEST(Program, RunReportsAllMistakesAtOnceAndWritesNothing) {
   EXPECT_THAT(said.err, HasSubstr("finetune_lora_benchmark-v1.0.0 cannot be run"));
   EXPECT_THAT(said.err, HasSubstr("5 mistakes. Nothing was run."));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "a"));
+}
+
+TEST(Program, NoErrorLineShowsASecret) {
+  const Said unknown = say({"run", "--hf-token=planted", "-m", "https://user:planted@host/m", "-l",
+                            "32", "-b", "1", "--dataset", "hf_plantedplantedplantedplanted.jsonl"});
+  EXPECT_EQ(unknown.code, kUsage);
+  EXPECT_THAT(unknown.err, HasSubstr("***"));
+  EXPECT_THAT(unknown.err, Not(HasSubstr("planted")));
+  const Said store = say({"runs", "--store", "/nowhere/password=planted/store.db"});
+  EXPECT_THAT(store.err, AllOf(HasSubstr("/nowhere"), Not(HasSubstr("planted"))));
 }
 
 TEST(Program, ListsAreJsonWhenAsked) {

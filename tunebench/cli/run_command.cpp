@@ -158,7 +158,7 @@ int run(const Invocation& invocation, Console& console) {
   const bool quiet = invocation.line.has("quiet");
   ProgressView view(console, system_clock(), planned.plan, quiet);
   set_log_sink([&view](LogLevel level, const std::string& text) {
-    view.say((level == LogLevel::Warning ? "warning: " : "note: ") + printable(text));
+    view.say((level == LogLevel::Warning ? "warning: " : "note: ") + mask_secrets(printable(text)));
   });
   tell_dead_runs(*store, view);
 
