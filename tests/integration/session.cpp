@@ -104,12 +104,14 @@ Session::Running Session::start(const std::vector<std::string>& words) {
   ChildSpec spec;
   spec.argv = {
       "sh", "-c",
-      R"([ -z "$SESSION_KIB" ] || ulimit -v "$SESSION_KIB"; exec "$0" "$@" >"$SESSION_OUT" 2>"$SESSION_ERR")",
+      R"([ -z "$SESSION_KIB" ] || ulimit -v "$SESSION_KIB";)"
+      R"([ -z "$SESSION_CGROUP" ] || echo $$ >"$SESSION_CGROUP/cgroup.procs"; exec "$0" "$@" >"$SESSION_OUT" 2>"$SESSION_ERR")",
       TB_PROGRAM};
   spec.argv.insert(spec.argv.end(), words.begin(), words.end());
   spec.environment = {{"SESSION_OUT", out.string()},
                       {"SESSION_ERR", err.string()},
                       {"SESSION_KIB", memory_kib_},
+                      {"SESSION_CGROUP", control_group_.string()},
                       {"TUNEBENCH_STORE", store().string()}};
   spec.working_folder = folder();
   return {Child::start(spec), out, err};

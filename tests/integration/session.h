@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tunebench/base/files.h"
@@ -45,6 +46,9 @@ class Session {
   /// Bounds the address space of every later call and its children, in KiB.
   void limit_memory(std::int64_t kib) { memory_kib_ = std::to_string(kib); }
 
+  /// Puts every later call and its children into a control group.
+  void set_control_group(std::filesystem::path group) { control_group_ = std::move(group); }
+
   /// All attempts in the store, as exported.
   Json exported();
   /// Waits until the store holds at least so many valid measurements. False when it takes too long.
@@ -59,6 +63,7 @@ class Session {
   TemporaryFolder folder_;
   int calls_ = 0;
   std::string memory_kib_;
+  std::filesystem::path control_group_;
 };
 
 /// Makes the folder of a small Llama with a byte-level tokenizer: what a user downloads.
