@@ -158,7 +158,8 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& left, cons
 
 void check_arguments(const CommandSpec& command, const std::vector<std::string>& arguments,
                      Diagnostics& problems) {
-  for (std::size_t i = command.arguments.size(); i < arguments.size(); ++i) {
+  const bool any_number = !command.arguments.empty() && command.arguments.back().repeats;
+  for (std::size_t i = command.arguments.size(); i < arguments.size() && !any_number; ++i) {
     problems.push_back({"", fmt::format("unexpected argument '{}'", printable(arguments[i])), ""});
   }
   for (std::size_t i = arguments.size(); i < command.arguments.size(); ++i) {
@@ -166,6 +167,26 @@ void check_arguments(const CommandSpec& command, const std::vector<std::string>&
       problems.push_back({"", fmt::format("{} is missing", command.arguments[i].name), ""});
     }
   }
+}
+
+/// What may follow a first word.
+std::vector<std::string> second_words(std::span<const CommandSpec> commands,
+                                      std::string_view first) {
+  std::vector<std::string> seconds;
+  const std::string prefix = std::string(first) + ' ';
+  for (const CommandSpec& command : commands) {
+    if (!command.hidden && command.name.starts_with(prefix)) {
+      seconds.push_back(command.name.substr(prefix.size()));
+    }
+  }
+  return seconds;
+}
+
+Diagnostic unknown_second_word(std::string_view first, const std::string& word,
+                               const std::vector<std::string>& seconds) {
+  const std::string hint = did_you_mean(word, seconds);
+  return {"", fmt::format("unknown command '{} {}'", first, printable(word)),
+          hint.empty() ? fmt::format("there is {} {}", first, join(seconds, ", ")) : hint};
 }
 
 /// "models imprt": a command without arguments of its own is followed by a word, and others begin
@@ -176,19 +197,28 @@ void check_second_word(std::span<const CommandSpec> commands, FoundCommand& foun
       words[found.words].starts_with('-')) {
     return;
   }
-  std::vector<std::string> seconds;
-  const std::string prefix = found.command->name + ' ';
-  for (const CommandSpec& command : commands) {
-    if (!command.hidden && command.name.starts_with(prefix)) {
-      seconds.push_back(command.name.substr(prefix.size()));
-    }
-  }
+  const std::vector<std::string> seconds = second_words(commands, found.command->name);
   if (!seconds.empty()) {
-    const std::string& word = words[found.words];
-    problems.push_back({"", fmt::format("unknown command '{}{}'", prefix, printable(word)),
-                        did_you_mean(word, seconds)});
+    problems.push_back(unknown_second_word(found.command->name, words[found.words], seconds));
     found.command = nullptr;
   }
+}
+
+/// "baseline lst": no command has this name, but others begin with it.
+Diagnostic unknown_command(std::span<const CommandSpec> commands,
+                           std::span<const std::string> words,
+                           const std::vector<std::string>& candidates) {
+  const std::string word = words.empty() ? std::string() : words[0];
+  const std::vector<std::string> seconds = second_words(commands, word);
+  if (seconds.empty()) {
+    return {"", fmt::format("unknown command '{}'", printable(word)),
+            did_you_mean(word, candidates)};
+  }
+  if (words.size() == 1 || words[1].starts_with('-')) {
+    return {"", fmt::format("'{}' is the beginning of a command", word),
+            fmt::format("there is {} {}", word, join(seconds, ", "))};
+  }
+  return unknown_second_word(word, words[1], seconds);
 }
 
 }  // namespace
@@ -214,8 +244,9 @@ FoundCommand find_command(std::span<const CommandSpec> commands, std::span<const
   std::vector<std::string> candidates;
   for (const CommandSpec& command : commands) {
     const std::vector<std::string> parts = split(command.name, ' ');
-    if (!command.hidden && parts.size() == 1) {
-      candidates.push_back(command.name);
+    if (!command.hidden &&
+        std::find(candidates.begin(), candidates.end(), parts[0]) == candidates.end()) {
+      candidates.push_back(parts[0]);
     }
     if (parts.size() <= words.size() && parts.size() > found.words &&
         std::equal(parts.begin(), parts.end(), words.begin())) {
@@ -223,11 +254,8 @@ FoundCommand find_command(std::span<const CommandSpec> commands, std::span<const
     }
   }
   if (found.command == nullptr) {
-    const std::string word = words.empty() ? std::string() : words[0];
-    problems.push_back(
-        {"", fmt::format("unknown command '{}'", printable(word)), did_you_mean(word, candidates)});
-  }
-  if (found.command != nullptr) {
+    problems.push_back(unknown_command(commands, words, candidates));
+  } else {
     check_second_word(commands, found, words, problems);
   }
   return found;
@@ -252,7 +280,7 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
       continue;
     }
     const std::string spelled = spelled_as(parser, option, words);
-    if (option.takes_value && results.size() > 1) {
+    if (option.takes_value && results.size() > 1 && !option.repeats) {
       problems.push_back(
           {spelled,
            fmt::format("given {} times ({})", results.size(), printable(join(results, ", "))),
@@ -262,7 +290,10 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
       line.help = true;
       continue;
     }
-    line.options.push_back({option.name, spelled, option.takes_value ? results.front() : ""});
+    const std::size_t count = option.repeats ? results.size() : 1;
+    for (std::size_t k = 0; k < count; ++k) {
+      line.options.push_back({option.name, spelled, option.takes_value ? results[k] : ""});
+    }
   }
   line.arguments =
       arguments_of(parser.app.remaining(), parser, !command.arguments.empty(), problems);
@@ -302,7 +333,8 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t width) {
 std::string command_help(const CommandSpec& command, std::size_t width) {
   std::string usage = "usage: tunebench " + command.name;
   for (const ArgumentSpec& argument : command.arguments) {
-    usage += argument.required ? " " + argument.name : " [" + argument.name + "]";
+    const std::string name = argument.name + (argument.repeats ? "..." : "");
+    usage += argument.required ? " " + name : " [" + name + "]";
   }
   std::string text = fmt::format("{} [options]\n\n{}\n", usage, wrap(command.summary, 0, width));
   if (!command.details.empty()) {
