@@ -9,6 +9,20 @@
 
 namespace tunebench::store {
 
+namespace {
+
+[[noreturn]] void throw_no_baseline(Connection& connection, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Baseline& known : list_baselines(connection)) {
+    names.push_back(known.name);
+  }
+  const std::string hint = did_you_mean(name, names);
+  throw Error(ErrorCode::NotFound, fmt::format("there is no baseline '{}'{}", printable(name),
+                                               hint.empty() ? "" : " - " + hint));
+}
+
+}  // namespace
+
 void set_baseline(Connection& connection, const std::string& name, const std::string& run) {
   check_label("baseline", name);
   connection.transaction([&] {
@@ -23,13 +37,7 @@ void set_baseline(Connection& connection, const std::string& name, const std::st
 Run find_baseline(Connection& connection, const std::string& name) {
   const std::string run = connection.query_text("SELECT run FROM baseline WHERE name = ?", {name});
   if (run.empty()) {
-    std::vector<std::string> names;
-    for (const Baseline& known : list_baselines(connection)) {
-      names.push_back(known.name);
-    }
-    const std::string hint = did_you_mean(name, names);
-    throw Error(ErrorCode::NotFound, fmt::format("there is no baseline '{}'{}", printable(name),
-                                                 hint.empty() ? "" : " - " + hint));
+    throw_no_baseline(connection, name);
   }
   if (connection.has("SELECT 1 FROM run WHERE name = ? AND trashed <> 0", {run})) {
     throw Error(ErrorCode::NotFound, fmt::format("baseline '{}' is {}, which is in the trash; undo "
@@ -37,6 +45,14 @@ Run find_baseline(Connection& connection, const std::string& name) {
                                                  name, run));
   }
   return RunTable(connection).get(run);
+}
+
+void remove_baseline(Connection& connection, const std::string& name) {
+  connection.transaction([&] {
+    if (connection.execute("DELETE FROM baseline WHERE name = ?", {name}) == 0) {
+      throw_no_baseline(connection, name);
+    }
+  });
 }
 
 std::vector<Baseline> list_baselines(Connection& connection) {

@@ -245,6 +245,12 @@ std::vector<Run> RunTable::all() const {
   return runs;
 }
 
+std::vector<Run> RunTable::trashed() const {
+  std::vector<Run> runs = read_all("WHERE trashed <> 0 AND purged = 0 ORDER BY trash_number DESC");
+  add_tags(runs);
+  return runs;
+}
+
 Run RunTable::get(const std::string& name) const {
   std::vector<Run> found = read_all("WHERE name = ? AND trashed = 0", {name});
   if (found.empty()) {

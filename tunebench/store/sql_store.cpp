@@ -7,6 +7,7 @@
 #include "tunebench/base/log.h"
 #include "tunebench/store/internal/baseline_table.h"
 #include "tunebench/store/internal/claim_table.h"
+#include "tunebench/store/internal/import.h"
 #include "tunebench/store/internal/open.h"
 #include "tunebench/store/internal/record_table.h"
 #include "tunebench/store/internal/run_table.h"
@@ -89,7 +90,16 @@ class SqlStore final : public Store {
         {point_key, key}, RecordTable::Order::NewestFirst);
   }
 
+  Run import_run(const Run& run) override { return store::import_run(*connection_, run); }
+  std::int64_t import_records(const std::string& run, std::span<const RunRecord> records) override {
+    return store::import_records(*connection_, run, records);
+  }
+  [[nodiscard]] bool has_record(const std::string& id) const override {
+    return store::has_record(*connection_, id);
+  }
+
   [[nodiscard]] std::vector<Run> runs() const override { return runs_.all(); }
+  [[nodiscard]] std::vector<Run> trashed_runs() const override { return runs_.trashed(); }
   [[nodiscard]] Run find_run(std::string_view name) const override { return runs_.find(name); }
 
   [[nodiscard]] std::vector<RunRecord> records_of(const std::string& run) const override {
@@ -125,6 +135,9 @@ class SqlStore final : public Store {
   [[nodiscard]] Run baseline(const std::string& name) const override {
     return find_baseline(*connection_, name);
   }
+  void remove_baseline(const std::string& name) override {
+    store::remove_baseline(*connection_, name);
+  }
   [[nodiscard]] std::vector<Baseline> baselines() const override {
     return list_baselines(*connection_);
   }
@@ -133,6 +146,9 @@ class SqlStore final : public Store {
   Run undo() override { return undo_trash(*connection_); }
   Removed gc(std::int64_t older_than_seconds) override {
     return purge_trash(*connection_, older_than_seconds);
+  }
+  [[nodiscard]] Removed gc_preview(std::int64_t older_than_seconds) const override {
+    return preview_purge(*connection_, older_than_seconds);
   }
 
   [[nodiscard]] std::string location() const override { return connection_->location(); }

@@ -145,8 +145,22 @@ class Store {
   [[nodiscard]] virtual std::vector<record::Record> stale(const std::string& point_key,
                                                           const std::string& key) const = 0;
 
+  /// Keeps a run of elsewhere under its name, or with a number behind it when that is another
+  /// run's, with the status imported and no records yet. One that is here already - name, begin and
+  /// command are equal - stays as it is and leaves the trash. Returns the run as it is here.
+  /// Errors: InvalidInput for a name that could be none.
+  virtual Run import_run(const Run& run) = 0;
+  /// Keeps those records whose id is not known and lets the run show all of them; `run` and each
+  /// record's own run must exist. Returns how many are new. All of them or, on an error, none.
+  virtual std::int64_t import_records(const std::string& run,
+                                      std::span<const RunRecord> records) = 0;
+  /// Whether a run that is not in the trash shows it.
+  [[nodiscard]] virtual bool has_record(const std::string& id) const = 0;
+
   /// Newest first. Reads no records.
   [[nodiscard]] virtual std::vector<Run> runs() const = 0;
+  /// What is in the trash, the last put there first.
+  [[nodiscard]] virtual std::vector<Run> trashed_runs() const = 0;
   /// By full name, tag, unique prefix, "@last", "@last~1". Errors: NotFound with the nearest name;
   /// InvalidInput when a prefix fits several.
   [[nodiscard]] virtual Run find_run(std::string_view name) const = 0;
@@ -176,6 +190,8 @@ class Store {
   /// The run of that name. Errors: NotFound with the nearest baseline, or when its run is in the
   /// trash.
   [[nodiscard]] virtual Run baseline(const std::string& name) const = 0;
+  /// Errors: NotFound with the nearest baseline.
+  virtual void remove_baseline(const std::string& name) = 0;
   /// By name; those whose run is in the trash are left out.
   [[nodiscard]] virtual std::vector<Baseline> baselines() const = 0;
 
@@ -187,6 +203,8 @@ class Store {
   /// Removes for good the runs that have been in the trash for so long, and the records that no
   /// other run shows.
   virtual Removed gc(std::int64_t older_than_seconds) = 0;
+  /// What gc would remove now.
+  [[nodiscard]] virtual Removed gc_preview(std::int64_t older_than_seconds) const = 0;
 
   /// For messages: the file, or the URL without user's password.
   [[nodiscard]] virtual std::string location() const = 0;
@@ -200,6 +218,9 @@ enum class OpenMode {
 /// `location`: a file. One of an older schema is brought up to date when opened for writing, in one
 /// transaction; opened for reading it stays as it is, and a private copy is brought up to date.
 std::unique_ptr<Store> open_store(const std::string& location, OpenMode mode);
+
+/// Errors: InvalidInput for a text that cannot be the name of a run.
+void check_run_name(std::string_view name);
 
 /// Of the SQLite library in use, as it is at run time.
 std::string sqlite_version();

@@ -111,4 +111,19 @@ Removed purge_trash(Connection& connection, std::int64_t older_than_seconds) {
   return removed;
 }
 
+Removed preview_purge(Connection& connection, std::int64_t older_than_seconds) {
+  constexpr std::string_view kOld = "trashed <> 0 AND purged = 0 AND trashed <= ?";
+  const std::int64_t before = connection.now() - older_than_seconds;
+  return {.runs = connection.query_integer(fmt::format("SELECT count(*) FROM run WHERE {}", kOld),
+                                           {before}),
+          .records = connection.query_integer(
+              fmt::format("SELECT count(DISTINCT record) FROM run_record "
+                          "JOIN run ON run.name = run_record.run WHERE {} "
+                          "AND NOT EXISTS (SELECT 1 FROM run_record kept JOIN run other "
+                          "ON other.name = kept.run WHERE kept.record = run_record.record "
+                          "AND (other.trashed = 0 OR other.trashed > ?))",
+                          kOld),
+              {before, before})};
+}
+
 }  // namespace tunebench::store

@@ -25,6 +25,7 @@ class RunTable {
   void request_stop(const std::string& name);
 
   [[nodiscard]] std::vector<Run> all() const;
+  [[nodiscard]] std::vector<Run> trashed() const;
   [[nodiscard]] Run find(std::string_view reference) const;
   /// By its full name. Errors: NotFound, also for a run in the trash.
   [[nodiscard]] Run get(const std::string& name) const;
