@@ -72,6 +72,14 @@ void append_base32(std::string& text, std::uint64_t value, int digits) {
   }
 }
 
+/// Null in place of numbers that JSON cannot write.
+Json exported(const Json& value) {
+  const bool finite = !value.is_number() || std::isfinite(value.as_double());
+  return finite ? value : Json();
+}
+
+}  // namespace
+
 bool fits(FieldType type, const Json& value) {
   switch (type) {
     case FieldType::Integer:
@@ -85,14 +93,6 @@ bool fits(FieldType type, const Json& value) {
   }
   return false;
 }
-
-/// Null in place of numbers that JSON cannot write.
-Json exported(const Json& value) {
-  const bool finite = !value.is_number() || std::isfinite(value.as_double());
-  return finite ? value : Json();
-}
-
-}  // namespace
 
 std::string_view outcome_name(Outcome outcome) {
   const auto* found = std::ranges::find(kOutcomes, outcome, &OutcomeName::outcome);
@@ -140,6 +140,13 @@ std::string new_record_id() {
   return id;
 }
 
+std::string_view source_of(const Record& record) {
+  if (record.trainer == kImported || record.trainer == "simulated") {
+    return record.trainer;
+  }
+  return "measured";
+}
+
 Json flat(const Record& record) {
   Json::Object row;
   row.reserve(experiment::properties().size() + fields().size() + 32);
@@ -170,6 +177,7 @@ Json flat(const Record& record) {
   row.emplace_back("point_key", record.point_key);
   row.emplace_back("started_at", record.started_at);
   row.emplace_back("log_path", record.log_path);
+  row.emplace_back("source", source_of(record));
   return Json::object(std::move(row));
 }
 

@@ -48,6 +48,12 @@ struct Field {
 /// In the order of exports.
 const std::vector<Field>& fields();
 const Field* find_field(std::string_view name);
+/// Whether a field of that type can hold the value.
+bool fits(FieldType type, const Json& value);
+
+/// Record::trainer of what was not measured by this program: a row of a CSV file, a result of the
+/// reference system. Its key is no reuse key.
+inline constexpr std::string_view kImported = "imported";
 
 /// One attempt to measure one point. Never changed once stored.
 struct Record {
@@ -85,14 +91,17 @@ struct Record {
 /// metric_schema, trainer, trainer_version, hardware_class, driver, cuda, mig.
 std::span<const std::string_view> condition_names();
 
+/// Where the numbers come from: measured, imported or simulated.
+std::string_view source_of(const Record& record);
+
 /// A new Record::id: 26 characters, milliseconds since 1970 and 80 random bits in Crockford's
 /// base 32. Ids of one process sort in the order they were made. Thread-safe.
 std::string new_record_id();
 
 /// Everything of a record but its environment as one flat object in a fixed order: run, status,
 /// reason, is_valid, experiment, repeat, attempt, every input, every field, trainer_version, the
-/// other conditions, id, key, point_key, started_at, log_path. Null when absent or not finite. What
-/// exports are made of.
+/// other conditions, id, key, point_key, started_at, log_path, source. Null when absent or not
+/// finite. What exports are made of.
 Json flat(const Record& record);
 
 /// Loss-free text for the store and back; absent, null, NaN and both infinities stay different.
