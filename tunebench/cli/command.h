@@ -46,6 +46,16 @@ Command roof_command();
 Command env_command();
 Command env_diff_command();
 Command logs_command();
+Command import_command();
+Command tag_command();
+Command untag_command();
+Command rm_command();
+Command undo_command();
+Command gc_command();
+Command check_command();
+Command baseline_set_command();
+Command baseline_list_command();
+Command baseline_rm_command();
 
 /// What an input may be; of more than `most` words only the first few.
 std::string short_domain(const experiment::Property& property, std::size_t most);

@@ -3,6 +3,8 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/command.h"
+#include "tunebench/cli/exchange_commands.h"
+#include "tunebench/cli/results.h"
 #include "tunebench/cli/run_options.h"
 #include "tunebench/report/aggregate.h"
 #include "tunebench/report/export.h"
@@ -16,27 +18,6 @@ namespace tunebench::cli {
 namespace {
 
 using report::TextTable;
-
-/// Opens an existing store and sets right the status of runs whose process is gone.
-std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line) {
-  const std::string location = store::default_store_location(line.value("store"));
-  std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::ReadOnly);
-  try {
-    store::open_store(location, store::OpenMode::Existing)->mark_dead_runs();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::Io) {
-      throw;
-    }
-    // A store that may only be read is shown as it is.
-  }
-  return store;
-}
-
-config::OptionSpec simulated_option() {
-  return {.name = "simulated",
-          .takes_value = false,
-          .help = "also what trainer simulated made; its numbers are those of a model"};
-}
 
 /// Leaves out what the user did not ask for, and says so.
 void keep_measured(std::vector<store::RunRecord>& records, const Invocation& invocation,
@@ -90,37 +71,6 @@ Json run_json(const store::Run& run, const Counts& counts) {
                        {"command", run.command}});
 }
 
-int list_runs(const Invocation& invocation, Console& console) {
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
-  Json rows = Json::array();
-  TextTable table;
-  table.add_column("run");
-  table.add_column("started");
-  table.add_column("status");
-  for (const char* title : {"planned", "measured", "reused", "failed"}) {
-    table.add_column(title, TextTable::Align::Right);
-  }
-  table.add_column("command");
-  std::size_t left_out = 0;
-  for (const store::Run& run : store->runs()) {
-    if (!invocation.line.has("simulated") && run.simulated) {
-      ++left_out;
-      continue;
-    }
-    const Counts counts{.valid = run.valid, .reused = run.reused, .failed = run.failed};
-    table.add_row({run.name, run.started_at, run.status, std::to_string(run.planned),
-                   std::to_string(counts.valid), std::to_string(counts.reused),
-                   std::to_string(counts.failed), run.command});
-    rows.push_back(run_json(run, counts));
-  }
-  write_result(console, invocation.json() ? rows.dump(2) + "\n" : table.text());
-  if (left_out > 0) {
-    console.err << fmt::format("{} simulated runs are left out; --simulated shows them\n",
-                               left_out);
-  }
-  return kOk;
-}
-
 int show_run(const Invocation& invocation, Console& console) {
   const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
   const store::Run run = store->find_run(invocation.line.argument(0).value_or("@last"));
@@ -132,7 +82,11 @@ int show_run(const Invocation& invocation, Console& console) {
   if (invocation.json()) {
     Json attempts = Json::array();
     for (const store::RunRecord& one : records) {
-      attempts.push_back(record::flat(one.record).set("reused", one.reused));
+      Json row = record::flat(one.record).set("reused", one.reused);
+      if (one.reused && row.at("source") == Json("measured")) {
+        row.set("source", "reused");
+      }
+      attempts.push_back(std::move(row));
     }
     write_result(console, run_json(run, counts)
                                   .set("points", report::result_json(points))
@@ -180,6 +134,13 @@ report::Format format_of(const Invocation& invocation) {
 }
 
 int export_results(const Invocation& invocation, Console& console) {
+  if (invocation.line.has("bundle")) {
+    return export_bundle(invocation, console);
+  }
+  if (invocation.line.arguments.size() > 1) {
+    throw Error(ErrorCode::InvalidInput,
+                "several runs go into a bundle only: --bundle FILE.tar.gz");
+  }
   const report::Format format = format_of(invocation);
   const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
   std::vector<store::RunRecord> records;
@@ -209,14 +170,6 @@ int export_results(const Invocation& invocation, Console& console) {
 
 }  // namespace
 
-Command runs_command() {
-  return {{.name = "runs",
-           .summary = "list the runs, newest first",
-           .options = {simulated_option(), store_option(), json_option()},
-           .examples = {"tunebench runs"}},
-          list_runs};
-}
-
 Command show_command() {
   return {{.name = "show",
            .summary = "show the table of a run",
@@ -230,7 +183,7 @@ Command export_command() {
   return {
       {.name = "export",
        .summary = "write measurements as CSV, JSON, JSON lines or Markdown",
-       .arguments = {{"RUN", "only this run; without it, all that the store holds", false}},
+       .arguments = {{"RUN", "only this run; without it, all that the store holds", false, true}},
        .options = {{.name = "format",
                     .value_name = "csv|json|jsonl|md",
                     .help = "default: what the ending of the output file says, else csv"},
@@ -241,12 +194,17 @@ Command export_command() {
                    {.name = "aggregate",
                     .takes_value = false,
                     .help = "one row per point: median, mean, 95 % interval and n of each figure"},
+                   {.name = "bundle",
+                    .value_name = "FILE",
+                    .help =
+                        "runs with their logs and environments for another store: NAME.tar.gz or "
+                        "NAME.tar.zst, which tunebench import reads"},
                    simulated_option(),
                    price_option(),
                    store_option(),
                    json_option()},
        .examples = {"tunebench export @last --format json -o results.json",
-                    "tunebench export --format csv"}},
+                    "tunebench export --format csv", "tunebench export --bundle all.tar.gz"}},
       export_results};
 }
 

@@ -32,6 +32,7 @@ std::optional<std::int64_t> peak_of(const record::Record& record) {
 
 void add_attempt(PointSummary& point, const store::RunRecord& attempt) {
   const record::Record& record = attempt.record;
+  point.imported = point.imported || record::source_of(record) == record::kImported;
   const experiment::Experiment* experiment = experiment::find_experiment(record.experiment);
   if (experiment != nullptr && experiment->purpose == "Stability") {
     point.stability = point.stability.value_or(Stability{});
@@ -201,6 +202,10 @@ std::optional<stats::Drift> drift_of(std::span<const PointSummary> points) {
 }
 
 std::string PointSummary::status() const {
+  return imported ? outcome_text() + ", imported" : outcome_text();
+}
+
+std::string PointSummary::outcome_text() const {
   std::string ok = "ok";
   if (throttled_percent > 0) {
     ok += fmt::format(", throttled {:.0f} %", throttled_percent);

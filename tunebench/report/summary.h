@@ -55,9 +55,13 @@ struct PointSummary {
   bool random_weights = false;                  ///< of a preset
   std::string warmup = {};                      ///< "capped" or "short" when one attempt says so
   double throttled_percent = 0;                 ///< largest of the valid attempts
+  bool imported = false;                        ///< an attempt was measured by another program
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rates.size()); }
   /// "ok", "ok, throttled 6 %, 1 outlier, 1 crashed", or outcome and reason.
   [[nodiscard]] std::string status() const;
+
+ private:
+  [[nodiscard]] std::string outcome_text() const;
 };
 
 /// One summary per point, in the order in which the points first occur.
