@@ -54,18 +54,17 @@ class ValueList {
                      "write 1..8, 512..2048:512 or 1e-6..1e-3*10");
     }
     if (!step) {
-      return problem(
-          fmt::format("{}: '{}' needs a step", property_.name, printable(item)),
-          fmt::format("write {}..{}:STEP or {}..{}*FACTOR", first_text, last_text, first_text,
-                      last_text));
+      return problem(fmt::format("{}: '{}' needs a step", property_.name, printable(item)),
+                     fmt::format("write {}..{}:STEP or {}..{}*FACTOR", first_text, last_text,
+                                 first_text, last_text));
     }
     if (compare(*first, *last) > 0) {
       return problem(fmt::format("{}: '{}' runs backwards", property_.name, printable(item)),
                      fmt::format("write {}..{}", last->text(), first->text()));
     }
-    add_members(grows ? factor_members(*first, *last, *step)
-                      : stepped_members(*first, *last, *step, true),
-                number_of(*first), number_of(*last), item);
+    add_members(
+        grows ? factor_members(*first, *last, *step) : stepped_members(*first, *last, *step, true),
+        number_of(*first), number_of(*last), item);
   }
 
   [[nodiscard]] std::vector<Json> take() { return std::move(values_); }
@@ -78,8 +77,7 @@ class ValueList {
   void add_members(const Members& members, const Json& first, const Json& last,
                    std::string_view item) {
     if (!members.problem.empty()) {
-      return problem(
-          fmt::format("{}: '{}' {}", property_.name, printable(item), members.problem));
+      return problem(fmt::format("{}: '{}' {}", property_.name, printable(item), members.problem));
     }
     // Both ends are judged first, so that a range that is out of the domain is one mistake or two
     // and not thousands.

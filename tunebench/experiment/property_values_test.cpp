@@ -113,8 +113,9 @@ TEST(ParseValuesTest, RefusesEmptyPlaces) {
 TEST(ParseValuesTest, RefusesBrokenRanges) {
   EXPECT_THAT(parse_list("batch_size", "8..1").lines,
               ElementsAre("batch_size: '8..1' runs backwards - write 1..8"));
-  EXPECT_THAT(parse_list("batch_size", "1..").lines,
-              ElementsAre("batch_size: '1..' is not a range - write 1..8, 512..2048:512 or 1e-6..1e-3*10"));
+  EXPECT_THAT(
+      parse_list("batch_size", "1..").lines,
+      ElementsAre("batch_size: '1..' is not a range - write 1..8, 512..2048:512 or 1e-6..1e-3*10"));
   EXPECT_THAT(parse_list("batch_size", "1..8:0").lines,
               ElementsAre("batch_size: the step of '1..8:0' must be a number above 0"));
   EXPECT_THAT(parse_list("batch_size", "1..8:x").lines,

@@ -35,7 +35,8 @@ Members stepped_members(const Decimal& from, const Decimal& to, const Decimal& s
   if (compare(from, to) > 0) {
     return {{}, "runs backwards"};
   }
-  const double count = std::floor((to.value() - from.value()) / step.value()) + 1;
+  const double steps_to_end = (to.value() - from.value()) / step.value();
+  const double count = with_last ? std::floor(steps_to_end) + 1 : std::ceil(steps_to_end);
   if (count > static_cast<double>(kMostMembers)) {
     return {{}, too_many(count)};
   }
