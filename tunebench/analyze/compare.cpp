@@ -281,19 +281,24 @@ std::size_t Comparison::count(Change change) const {
                     [&](const ComparedPoint& point) { return point.change == change; }));
 }
 
+void check_rules(const CompareRules& rules, Diagnostics& problems) {
+  if (!find_metric(rules.metric)) {
+    problems.push_back({"--metric", fmt::format("unknown metric '{}'", excerpt(rules.metric)),
+                        did_you_mean(rules.metric, metric_names())});
+  }
+  joined_names(rules.by, problems);
+}
+
 std::optional<Comparison> compare(std::span<const record::Record> first,
                                   std::span<const record::Record> second, const CompareRules& rules,
                                   Diagnostics& problems) {
   const std::size_t before = problems.size();
-  const std::optional<Metric> metric = find_metric(rules.metric);
-  if (!metric) {
-    problems.push_back({"--metric", fmt::format("unknown metric '{}'", excerpt(rules.metric)),
-                        did_you_mean(rules.metric, metric_names())});
-  }
-  const std::vector<std::string> names = joined_names(rules.by, problems);
+  check_rules(rules, problems);
   if (problems.size() != before) {
     return std::nullopt;
   }
+  const std::optional<Metric> metric = find_metric(rules.metric);
+  const std::vector<std::string> names = joined_names(rules.by, problems);
   if (!rules.across && !first.empty() && !second.empty()) {
     check_hardware(first, second, problems);
   }

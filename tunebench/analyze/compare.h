@@ -68,9 +68,12 @@ struct CompareRules {
   bool across = false;               ///< compare results of different hardware, too
 };
 
+/// What is wrong with the rules whatever the records are: an unknown metric or input.
+void check_rules(const CompareRules& rules, Diagnostics& problems);
+
 /// Joins two sets of records on their inputs and tells for each point whether B is better than A,
 /// by docs/compare.md. Failed attempts count only where a side has no value at all.
-/// All mistakes are told: an unknown metric or input, hardware that differs, points that `by` does
+/// All mistakes are told: those of check_rules, hardware that differs, points that `by` does
 /// not tell apart, no point in common. nullopt when there is one.
 std::optional<Comparison> compare(std::span<const record::Record> first,
                                   std::span<const record::Record> second, const CompareRules& rules,
