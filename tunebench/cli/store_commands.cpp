@@ -208,7 +208,8 @@ report::Format format_of(const Invocation& invocation) {
 
 int export_results(const Invocation& invocation, Console& console) {
   const report::Format format = format_of(invocation);
-  const bool aggregate = invocation.line.has("aggregate");
+  // The reference system has one row per point.
+  const bool aggregate = invocation.line.has("aggregate") || format == report::Format::AdoCsv;
   const Json columns = aggregate ? report::aggregate_columns() : record::flat(record::Record{});
   Diagnostics problems;
   const std::optional<double> price = price_of(invocation.line, problems);
@@ -271,11 +272,12 @@ Command show_command() {
 Command export_command() {
   return {with_selection(
               {.name = "export",
-               .summary = "write measurements as CSV, JSON, JSON lines or Markdown",
+               .summary = "write measurements as CSV, JSON, JSON lines, Markdown, SQL or the "
+                          "reference system's CSV",
                .arguments = {{"RUN", "only this run; without it, all that the store holds", false}},
                .options =
                    {{.name = "format",
-                     .value_name = "csv|json|jsonl|md",
+                     .value_name = "csv|json|jsonl|md|sql|ado-csv",
                      .help = "default: what the ending of the output file says, else csv"},
                     {.name = "output",
                      .aliases = {"-o"},

@@ -5,6 +5,8 @@
 
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/property.h"
+#include "tunebench/report/ado_csv.h"
+#include "tunebench/report/sql.h"
 #include "tunebench/report/text_table.h"
 
 namespace tunebench::report {
@@ -82,7 +84,7 @@ std::vector<Json> rows_of(std::span<const record::Record> records) {
 }  // namespace
 
 const std::vector<std::string>& format_names() {
-  static const std::vector<std::string> kNames{"csv", "json", "jsonl", "md"};
+  static const std::vector<std::string> kNames{"csv", "json", "jsonl", "md", "sql", "ado-csv"};
   return kNames;
 }
 
@@ -131,6 +133,10 @@ std::string export_rows(std::span<const Json> rows, const Json& columns, Format 
     }
     case Format::Markdown:
       return to_markdown(rows);
+    case Format::Sql:
+      return to_sql(rows, columns);
+    case Format::AdoCsv:
+      return to_ado_csv(rows);
   }
   return {};
 }

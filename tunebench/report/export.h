@@ -17,6 +17,8 @@ enum class Format {
   Json,      ///< an array of objects, null for what was not measured
   Jsonl,     ///< one object a line
   Markdown,  ///< a table for people: no empty columns, no inputs left at their default
+  Sql,  ///< a table and its rows for SQLite; loading it twice changes nothing where rows have ids
+  AdoCsv,  ///< the reference system's own columns (ado_csv.h), one row per point
 };
 std::optional<Format> find_format(std::string_view name);
 const std::vector<std::string>& format_names();
