@@ -134,6 +134,36 @@ TEST_F(Answers, WhereSortTopAndGroupByChooseRows) {
   EXPECT_TRUE(Json::parse(runs.out, "runs").as_array().empty());
 }
 
+TEST_F(Answers, ExportsSqlParquetAndTheColumnsOfTheReferenceSystem) {
+  measure("0.01", "1");
+  const Said sql = ask({"export", "--format", "sql"});
+  EXPECT_THAT(sql.out,
+              HasSubstr("CREATE TABLE IF NOT EXISTS \"measurements\" (\n  \"run\" TEXT,\n"));
+  const Said ado =
+      ask({"export", "--format", "ado-csv", "--where", "batch == 2", "--sort", "length"});
+  EXPECT_THAT(ado.out,
+              ContainsRegex("^,identifier,generatorid,experiment_id,model_name,number_gpus,"
+                            "model_max_length,batch_size,gpu_compute_utilization_min,"));
+  EXPECT_THAT(ado.out,
+              HasSubstr("\n1,model_name.tiny-number_gpus.0-model_max_length.64-batch_size.2,"
+                        "explicit_grid_sample_generator,"));
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--aggregate"}}) {
+    const std::string file = (session_.folder() / "out.parquet").string();
+    std::vector<std::string> words{"export", "-o", file};
+    words.insert(words.end(), more.begin(), more.end());
+    const Said parquet = ask(words);
+    if (parquet.exit.code == 0) {
+      const std::string bytes = read_file(file);
+      EXPECT_TRUE(bytes.starts_with("PAR1") && bytes.ends_with("PAR1"));
+    } else {
+      EXPECT_EQ(parquet.exit.code, 1);
+      EXPECT_THAT(parquet.err, HasSubstr("tunebench: this build has no Parquet, which is optional: "
+                                         "run tools/fetch-arrow"));
+      EXPECT_FALSE(std::filesystem::exists(file));
+    }
+  }
+}
+
 TEST_F(Answers, MistakesComeAllAtOnceBeforeAnyOutput) {
   const Said compare =
       session_.run({"compare", "a", "b", "--metric", "token_per_s", "--by", "bacth", "--fail-if",

@@ -270,29 +270,30 @@ Command show_command() {
 }
 
 Command export_command() {
-  return {with_selection(
-              {.name = "export",
-               .summary = "write measurements as CSV, JSON, JSON lines, Markdown, SQL or the "
-                          "reference system's CSV",
-               .arguments = {{"RUN", "only this run; without it, all that the store holds", false}},
-               .options =
-                   {{.name = "format",
-                     .value_name = "csv|json|jsonl|md|sql|ado-csv",
-                     .help = "default: what the ending of the output file says, else csv"},
-                    {.name = "output",
-                     .aliases = {"-o"},
-                     .value_name = "FILE",
-                     .help = "file to write, whole or not at all; - or nothing: standard output"},
-                    {.name = "aggregate",
-                     .takes_value = false,
-                     .help = "one row per point: median, mean, 95 % interval and n of each figure"},
-                    simulated_option(),
-                    price_option(),
-                    store_option(),
-                    json_option()},
-               .examples = {"tunebench export @last --format json -o results.json",
-                            "tunebench export --format csv"}}),
-          export_results};
+  return {
+      with_selection(
+          {.name = "export",
+           .summary = "write measurements as CSV, JSON, JSON lines, Markdown, SQL, Parquet or the "
+                      "reference system's CSV",
+           .arguments = {{"RUN", "only this run; without it, all that the store holds", false}},
+           .options =
+               {{.name = "format",
+                 .value_name = "csv|json|jsonl|md|sql|parquet|ado-csv",
+                 .help = "default: what the ending of the output file says, else csv"},
+                {.name = "output",
+                 .aliases = {"-o"},
+                 .value_name = "FILE",
+                 .help = "file to write, whole or not at all; - or nothing: standard output"},
+                {.name = "aggregate",
+                 .takes_value = false,
+                 .help = "one row per point: median, mean, 95 % interval and n of each figure"},
+                simulated_option(),
+                price_option(),
+                store_option(),
+                json_option()},
+           .examples = {"tunebench export @last --format json -o results.json",
+                        "tunebench export --format csv"}}),
+      export_results};
 }
 
 }  // namespace tunebench::cli
