@@ -20,16 +20,6 @@ constexpr std::int64_t kSlowStepsOfAWindow = 25;
 constexpr double kSlowFlopsPerCore = 4e9;
 constexpr double kShortestTimeoutS = 600.0;
 
-/// The same mistake at many points is one mistake.
-void add_once(const Diagnostics& found, Diagnostics& problems) {
-  std::set<std::string> told;
-  for (const Diagnostic& problem : found) {
-    if (told.insert(problem.line()).second) {
-      problems.push_back(problem);
-    }
-  }
-}
-
 /// More than this is a slip of the hand. A point takes about 5 kB here and seconds to measure.
 constexpr std::size_t kMostPoints = 100'000;
 
@@ -72,6 +62,15 @@ void add_points(const Request& request, const space::Space& space, Plan& plan,
 }
 
 }  // namespace
+
+void add_once(const Diagnostics& found, Diagnostics& problems) {
+  std::set<std::string> told;
+  for (const Diagnostic& problem : found) {
+    if (told.insert(problem.line()).second) {
+      problems.push_back(problem);
+    }
+  }
+}
 
 double default_timeout_s(const experiment::Point& point, double flops_per_step,
                          std::int64_t planned_steps, int cores) {

@@ -28,6 +28,7 @@ struct Command {
 std::vector<Command> all_commands();
 
 Command run_command();
+Command plan_command();
 Command runs_command();
 Command show_command();
 Command export_command();

@@ -26,6 +26,7 @@ struct ArgumentSpec {
   std::string name;  ///< "FILE"
   std::string help = {};
   bool required = true;
+  bool repeats = false;  ///< the last argument: any number of words
 };
 
 /// A command of one word ("run") or two ("models import").
@@ -53,7 +54,7 @@ struct CommandLine {
   std::vector<std::string> arguments;
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// nullptr when it was not given.
+  /// The first of that name; nullptr when it was not given.
   [[nodiscard]] const GivenOption* find(std::string_view name) const;
   /// The value, or `otherwise` when it was not given.
   [[nodiscard]] std::string value(std::string_view name, std::string_view otherwise = "") const;
