@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
 #include "tunebench/campaign/preview.h"
