@@ -1,6 +1,7 @@
 #include "tunebench/analyze/compare.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 

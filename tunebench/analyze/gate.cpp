@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 
 namespace tunebench::analyze {

@@ -155,6 +155,7 @@ int show_run(const Invocation& invocation, Console& console) {
       attempts.push_back(record::flat(records[index].record).set("reused", records[index].reused));
     }
     write_result(console, run_json(run, counts)
+                                  .set("schema", "tunebench.show/1")
                                   .set("points", report::result_json(shown.points))
                                   .set("records", std::move(attempts))
                                   .dump(2) +
@@ -225,7 +226,10 @@ int export_results(const Invocation& invocation, Console& console) {
     rows = report::aggregate(records);
   } else {
     for (const store::RunRecord& one : records) {
-      rows.push_back(record::flat(one.record));
+      Json row = record::flat(one.record);
+      if (selection->takes(row)) {  // a row takes more memory than its record
+        rows.push_back(std::move(row));
+      }
     }
   }
   if (has_selection(invocation.line)) {
