@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -146,6 +147,25 @@ TEST(Searcher, LeavesPendingPointsAlone) {
       const Choice choice = searcher->next(history, pending).value();
       EXPECT_TRUE(seen.insert({choice.point, choice.budget}).second) << method_name(method);
       pending.push_back({choice.point, choice.budget});
+    }
+  }
+}
+
+TEST(Searcher, MayBeAskedByThreads) {
+  const FiniteSpace space = mixed_space();
+  for (const Method method : every_method()) {
+    const auto shared = make_searcher(config_of(method), space, 5);
+    std::vector<std::vector<Observation>> histories(3);
+    std::vector<std::thread> threads;
+    for (std::vector<Observation>& history : histories) {
+      threads.emplace_back([&] { history = whole_search(*shared, space, 15); });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    for (std::size_t i = 0; i < 15; ++i) {
+      EXPECT_EQ(histories[1][i].point, histories[0][i].point);
+      EXPECT_EQ(histories[2][i].point, histories[0][i].point);
     }
   }
 }
