@@ -10,10 +10,10 @@
 namespace tunebench::cli {
 
 std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line) {
-  const std::filesystem::path file = store::default_store_path(line.value("store"));
-  std::unique_ptr<store::Store> store = store::open_store(file, store::OpenMode::ReadOnly);
+  const std::string location = store::default_store_location(line.value("store"));
+  std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::ReadOnly);
   try {
-    store::open_store(file, store::OpenMode::Create)->mark_dead_runs();
+    store::open_store(location, store::OpenMode::Existing)->mark_dead_runs();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Io) {
       throw;

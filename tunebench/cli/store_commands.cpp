@@ -80,13 +80,11 @@ int list_runs(const Invocation& invocation, Console& console) {
   std::vector<Json> all;
   std::size_t left_out = 0;
   for (const store::Run& run : store->runs()) {
-    const std::vector<store::RunRecord> records = store->records_of(run.name);
-    if (!invocation.line.has("simulated") && !records.empty() &&
-        report::is_simulated(records.front().record)) {
-      ++left_out;  // a run has one trainer
+    if (!invocation.line.has("simulated") && run.simulated) {
+      ++left_out;
       continue;
     }
-    all.push_back(run_json(run, count(records)));
+    all.push_back(run_json(run, {.valid = run.valid, .reused = run.reused, .failed = run.failed}));
   }
   std::vector<Json> rows;
   for (const std::size_t index : selection->apply(all)) {
