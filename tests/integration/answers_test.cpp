@@ -80,6 +80,22 @@ TEST_F(Answers, AnUncertainGateWarnsAndIsStrictWhenAsked) {
   EXPECT_EQ(ask(strict).exit.code, 4);
 }
 
+TEST_F(Answers, ComparesWithABaseline) {
+  measure("0.01", "1");
+  const std::string a = name_of("@last");
+  const Said set = session_.run({"baseline", "set", "main"});
+  EXPECT_EQ(set.exit.code, 0) << set.err;
+  EXPECT_THAT(set.out, HasSubstr("baseline main is " + a));
+  measure("0.0105", "2");
+  const Said said = ask({"compare", "--baseline", "main", "--fail-if", "tokens_per_s < -1%"});
+  EXPECT_EQ(said.exit.code, 4) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("A baseline main (" + a + ") (now)   B " + name_of("@last")));
+  EXPECT_THAT(session_.run({"baseline"}).out, HasSubstr("main      " + a));
+  EXPECT_THAT(ask({"compare", "--baseline", "mian"}).err, HasSubstr("'main'"));
+  EXPECT_THAT(ask({"compare", "--baseline", "main", "a", "b"}).err,
+              HasSubstr("--baseline: is A, so there is one run to name: B"));
+}
+
 TEST_F(Answers, JunitIsReadByAnXmlParser) {
   measure("0.01", "1");
   measure("0.0105", "2");

@@ -32,6 +32,8 @@ Command plan_command();
 Command runs_command();
 Command show_command();
 Command export_command();
+Command baseline_command();
+Command baseline_set_command();
 Command compare_command();
 Command pareto_command();
 Command best_command();

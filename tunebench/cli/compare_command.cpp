@@ -112,16 +112,17 @@ CompareRequest compare_request(const Invocation& invocation, Diagnostics& proble
   }
   request.view =
       analyze::Selection::compile(view, analyze::Columns(report::comparison_columns()), problems);
-  if (line.arguments.empty()) {
-    problems.push_back({"", "A is missing", "a run to compare with"});
+  if (line.has("baseline") && line.arguments.size() > 1) {
+    problems.push_back({"--baseline", "is A, so there is one run to name: B", ""});
+  } else if (!line.has("baseline") && line.arguments.empty()) {
+    problems.push_back({"", "A is missing", "a run to compare with, or --baseline NAME"});
   }
   return request;
 }
 
-ComparedSide side_named(const store::Store& store, const std::string& name,
-                        const CompareRequest& request, const Invocation& invocation,
-                        Console& console) {
-  const store::Run run = store.find_run(name);
+ComparedSide side_of_run(const store::Store& store, const store::Run& run,
+                         const CompareRequest& request, const Invocation& invocation,
+                         Console& console) {
   std::vector<store::RunRecord> records = store.records_of(run.name);
   keep_measured(records, invocation, console);
   add_cost(records, request.price);
@@ -205,9 +206,16 @@ int compare_runs(const Invocation& invocation, Console& console) {
     return kUsage;
   }
   const std::unique_ptr<store::Store> store = open_for_reading(line);
-  const ComparedSide a = side_named(*store, line.arguments[0], request, invocation, console);
-  const ComparedSide b =
-      side_named(*store, line.argument(1).value_or("@last"), request, invocation, console);
+  const std::string baseline = line.value("baseline");
+  ComparedSide a = side_of_run(
+      *store, baseline.empty() ? store->find_run(line.arguments[0]) : store->baseline(baseline),
+      request, invocation, console);
+  if (!baseline.empty()) {
+    a.name = fmt::format("baseline {} ({})", printable(baseline), a.name);
+  }
+  const ComparedSide b = side_of_run(
+      *store, store->find_run(line.argument(baseline.empty() ? 1 : 0).value_or("@last")), request,
+      invocation, console);
   const auto comparison = analyze::compare(a.records, b.records, request.rules, problems);
   std::vector<analyze::Comparison> others;
   report::ComparisonReport report{.first_name = a.name,
@@ -232,6 +240,9 @@ int compare_runs(const Invocation& invocation, Console& console) {
 
 std::vector<config::OptionSpec> compare_options() {
   return {
+      {.name = "baseline",
+       .value_name = "NAME",
+       .help = "compare B with this baseline (tunebench baseline set) instead of a run A"},
       {.name = "metric",
        .value_name = "NAME",
        .help = "what to compare; default tokens_per_s. See: tunebench metrics"},
@@ -277,6 +288,7 @@ Command compare_command() {
            .options = compare_options(),
            .examples = {"tunebench compare brisk-otter @last",
                         "tunebench compare @last~1 @last --fail-if 'tokens_per_s < -3%'",
+                        "tunebench compare --baseline main --fail-if 'tokens_per_s < -3%'",
                         "tunebench compare A B --by model,batch --metric peak_mem_gib"}},
           compare_runs};
 }

@@ -84,8 +84,7 @@ int list_runs(const Invocation& invocation, Console& console) {
       ++left_out;
       continue;
     }
-    all.push_back(
-        run_json(run, {.valid = run.valid, .reused = run.reused, .failed = run.failed}));
+    all.push_back(run_json(run, {.valid = run.valid, .reused = run.reused, .failed = run.failed}));
   }
   std::vector<Json> rows;
   for (const std::size_t index : selection->apply(all)) {
