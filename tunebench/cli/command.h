@@ -28,9 +28,15 @@ struct Command {
 std::vector<Command> all_commands();
 
 Command run_command();
+Command plan_command();
 Command runs_command();
 Command show_command();
 Command export_command();
+Command baseline_command();
+Command baseline_set_command();
+Command compare_command();
+Command pareto_command();
+Command best_command();
 Command experiments_command();
 Command inputs_command();
 Command metrics_command();
@@ -53,7 +59,6 @@ Command rm_command();
 Command undo_command();
 Command gc_command();
 Command check_command();
-Command baseline_set_command();
 Command baseline_list_command();
 Command baseline_rm_command();
 

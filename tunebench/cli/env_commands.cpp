@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "tunebench/analyze/environment_difference.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
@@ -82,7 +83,7 @@ Json environment_named(const std::string& name, const config::CommandLine& line)
 
 int compare_environments(const Invocation& invocation, Console& console) {
   const config::CommandLine& line = invocation.line;
-  const std::vector<std::string> lines = environment_differences(
+  const std::vector<std::string> lines = analyze::environment_differences(
       environment_named(line.arguments[0], line), environment_named(line.arguments[1], line));
   if (invocation.json()) {
     Json::Array items(lines.begin(), lines.end());

@@ -7,7 +7,6 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/command.h"
-#include "tunebench/report/text_table.h"
 #include "tunebench/store/store.h"
 
 namespace tunebench::cli {
@@ -138,38 +137,6 @@ int check(const Invocation& invocation, Console& console) {
   return problems.empty() ? kOk : kUsage;
 }
 
-int set_baseline(const Invocation& invocation, Console& console) {
-  const std::unique_ptr<store::Store> store = open_for_keeping(invocation);
-  const std::string& name = invocation.line.arguments[0];
-  const std::string run = store->find_run(invocation.line.arguments[1]).name;
-  store->set_baseline(name, run);
-  return answer(invocation, console, fmt::format("baseline {} is {}", name, run),
-                Json::object({{"name", name}, {"run", run}}));
-}
-
-int remove_baseline(const Invocation& invocation, Console& console) {
-  const std::string& name = invocation.line.arguments[0];
-  open_for_keeping(invocation)->remove_baseline(name);
-  return answer(invocation, console, fmt::format("there is no baseline {} any more", name),
-                Json::object({{"name", name}}));
-}
-
-int list_baselines(const Invocation& invocation, Console& console) {
-  const std::unique_ptr<store::Store> store = store::open_store(
-      store::default_store_location(invocation.line.value("store")), store::OpenMode::ReadOnly);
-  report::TextTable table;
-  for (const char* title : {"baseline", "run", "set"}) {
-    table.add_column(title);
-  }
-  Json rows = Json::array();
-  for (const store::Baseline& one : store->baselines()) {
-    table.add_row({one.name, one.run, one.set_at});
-    rows.push_back(Json::object({{"name", one.name}, {"run", one.run}, {"set_at", one.set_at}}));
-  }
-  write_result(console, invocation.json() ? rows.dump(2) + "\n" : table.text());
-  return kOk;
-}
-
 }  // namespace
 
 Command tag_command() {
@@ -228,32 +195,6 @@ Command check_command() {
            .options = {store_option(), json_option()},
            .examples = {"tunebench check"}},
           check};
-}
-
-Command baseline_set_command() {
-  return {{.name = "baseline set",
-           .summary = "name a run to compare others with; a name that is in use moves",
-           .arguments = {{"NAME", "without spaces and slashes"}, {"RUN", kRunHelp}},
-           .options = {store_option(), json_option()},
-           .examples = {"tunebench baseline set main @last"}},
-          set_baseline};
-}
-
-Command baseline_list_command() {
-  return {{.name = "baseline list",
-           .summary = "list the baselines",
-           .options = {store_option(), json_option()},
-           .examples = {"tunebench baseline list"}},
-          list_baselines};
-}
-
-Command baseline_rm_command() {
-  return {{.name = "baseline rm",
-           .summary = "forget a baseline; its run stays",
-           .arguments = {{"NAME", "of the baseline"}},
-           .options = {store_option(), json_option()},
-           .examples = {"tunebench baseline rm main"}},
-          remove_baseline};
 }
 
 }  // namespace tunebench::cli

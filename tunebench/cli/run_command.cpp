@@ -10,6 +10,7 @@
 #include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
 #include "tunebench/campaign/campaign.h"
+#include "tunebench/cli/asked.h"
 #include "tunebench/cli/command.h"
 #include "tunebench/cli/environment.h"
 #include "tunebench/cli/interrupts.h"
@@ -25,44 +26,6 @@
 namespace tunebench::cli {
 
 namespace {
-
-/// The option of an input: default, unit, domain and an example stand in its help.
-config::OptionSpec input_option(const experiment::Property& property) {
-  config::OptionSpec option{.name = property.name,
-                            .value_name = property.type == experiment::ValueType::Integer ||
-                                                  property.type == experiment::ValueType::Real
-                                              ? "N"
-                                              : "VALUE",
-                            .help = property.help,
-                            .group = property.ado ? "inputs" : "inputs of tunebench's own"};
-  for (const std::string& name : split(property.short_options, ',')) {
-    if (!name.empty()) {
-      option.aliases.push_back(name);
-    }
-  }
-  const Json& value = property.default_value;
-  option.help += property.required ? "; required" : "; default " + report::input_text(value);
-  if (!property.unit.empty()) {
-    option.help += "; unit " + property.unit;
-  }
-  option.help += "; " + short_domain(property, 40);
-  if (!property.native) {
-    option.help += "; trainer native takes only the default";
-  }
-  return option;
-}
-
-campaign::Machine this_machine(const trainer::Trainer& trainer) {
-  const hardware::HostInfo host = hardware::read_host();
-  return {.trainer = trainer.name(),
-          .trainer_version = trainer.version(),
-          // What a model says does not depend on the machine that plays it.
-          .hardware_class =
-              trainer.name() == "simulated" ? "simulated" : hardware::hardware_class(host),
-          .memory_bytes = host.memory_usable_bytes,
-          .cores = host.cores_usable,
-          .environment = environment_now(trainer)};
-}
 
 /// Runs that died since the last call: their results are safe, and the user is told.
 void tell_dead_runs(store::Store& store, ProgressView& view) {
@@ -125,38 +88,30 @@ void tell_the_end(const campaign::Result& result, const std::string& command, bo
                   known, result.run, also, result.run, also));
 }
 
-struct Planned {
-  campaign::Plan plan;
-  measure::IdleRules idle = {};
-  std::unique_ptr<trainer::Trainer> trainer;
-};
-
-/// Everything that can be wrong with what the user gave is found here, before a file is touched.
-Planned plan_of(const Invocation& invocation, Diagnostics& problems) {
-  const campaign::Request request = request_of(invocation.line, problems);
-  Planned planned{.plan = {}, .trainer = trainer_of(invocation.line, request, problems)};
-  planned.idle = idle_rules_of(invocation.line, problems);
-  campaign::Machine machine = this_machine(*planned.trainer);
-  if (request.order_seed) {
-    machine.environment.set("order_seed", static_cast<std::int64_t>(*request.order_seed));
-  }
-  planned.plan = campaign::make_plan(request, std::move(machine), problems);
-  return planned;
-}
-
 int run(const Invocation& invocation, Console& console) {
   Diagnostics problems = invocation.problems;
-  Planned planned = plan_of(invocation, problems);
-  const std::optional<double> price = price_of(invocation.line, problems);
+  Asked asked = ask(invocation, problems);
+  campaign::Plan plan;
+  if (asked.files_are_wrong) {
+    campaign::check_rule_texts(asked.request, problems);
+  } else {
+    plan = campaign::make_plan(asked.request, asked.machine, problems);
+  }
+  const std::optional<double> price = price_of(asked.line, problems);
   if (!problems.empty()) {
-    print_problems(console, problems);
-    console.err << "see: tunebench run --help, tunebench inputs\n";
+    print_plan_problems(console, invocation, problems);
     return kUsage;
   }
-  const std::string location = store::default_store_location(invocation.line.value("store"));
+  if (const config::GivenOption* save = invocation.line.find("save_plan")) {
+    return save_plan(asked, save->value, console);
+  }
+  for (const std::string& note : asked.notes) {
+    console.err << "note: " << printable(note) << "\n";
+  }
+  const std::string location = store::default_store_location(asked.line.value("store"));
   const std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::Create);
   const bool quiet = invocation.line.has("quiet");
-  ProgressView view(console, system_clock(), planned.plan, quiet);
+  ProgressView view(console, system_clock(), plan, quiet);
   set_log_sink([&view](LogLevel level, const std::string& text) {
     view.say((level == LogLevel::Warning ? "warning: " : "note: ") + mask_secrets(printable(text)));
   });
@@ -167,14 +122,14 @@ int run(const Invocation& invocation, Console& console) {
   const std::string command = config::shell_line(mask_secrets(words));
   Interrupts interrupts;
   const campaign::Result result =
-      campaign::run_campaign(planned.plan,
+      campaign::run_campaign(plan,
                              {.store = *store,
-                              .trainer = *planned.trainer,
+                              .trainer = *asked.trainer,
                               .clock = system_clock(),
                               .stop = interrupts.flag(),
                               .log_folder = store::folder_of_store(location) / "logs",
                               .command = command,
-                              .idle = planned.idle},
+                              .idle = asked.idle},
                              view);
   set_log_sink(nullptr);
   std::vector<store::RunRecord> records = store->records_of(result.run);
@@ -187,7 +142,7 @@ int run(const Invocation& invocation, Console& console) {
     write_result(console,
                  report::result_text(report::summarise(records)) + simulated_note(records));
   }
-  tell_the_end(result, command, planned.trainer->name() == "simulated", view);
+  tell_the_end(result, command, asked.trainer->name() == "simulated", view);
   return exit_code_of(result, interrupts.exit_code());
 }
 
@@ -197,18 +152,27 @@ Command run_command() {
   config::CommandSpec spec{
       .name = "run",
       .summary =
-          "measure every combination of the given inputs. An input takes one value, a list "
-          "4,8 or a range 1..8 or 512..2048:512. What was measured before is reused.",
+          "measure every combination of the given inputs. An input takes one value, a list 4,8 or "
+          "a range 1..8, 512..2048:512 or 1e-6..1e-3*10. What was measured before is reused.",
+      .details =
+          "FILE is a plan (docs/file-formats.md) or files of ado, given together "
+          "(docs/ado.md); options win over what it says. tunebench plan takes the same words and "
+          "only tells what a run would do.",
+      .arguments = {{.name = "FILE",
+                     .help = "a plan file, or files of ado",
+                     .required = false,
+                     .repeats = true}},
+      .options = asking_options(),
       .examples = {"tunebench run --model tiny --length 32,64 --batch 1,2",
                    "tunebench run --model smollm2-135m --length 512,1024 --batch 1,2",
+                   "tunebench run plan.yaml --repeats 5",
+                   "tunebench run --model tiny --length 32,64 --batch 1..8 --where "
+                   "'model_max_length * batch_size <= 256' --save-plan plan.yaml",
+                   "tunebench run space.yaml operation.yaml actuatorconfiguration.yaml",
                    "tunebench run --model DIR --dataset FILE.jsonl --length 512 --batch 1 "
                    "--until 1%",
                    "tunebench run --model tiny --length 32 --batch 1 --trainer simulated "
                    "--simulation FILE.json"}};
-  spec.options = run_options();
-  for (const experiment::Property& property : experiment::properties()) {
-    spec.options.push_back(input_option(property));
-  }
   return {std::move(spec), run};
 }
 

@@ -18,6 +18,7 @@ constexpr const char* kDefaultExperiment = "finetune_full_benchmark-v1.0.0";
 const experiment::Experiment* experiment_of(const config::CommandLine& line,
                                             Diagnostics& problems) {
   const std::string id = line.value("experiment", kDefaultExperiment);
+  const std::string where = line.has("experiment") ? line.find("experiment")->spelled : "";
   const experiment::Experiment* found = experiment::find_experiment(id);
   std::vector<std::string> runnable;
   std::vector<std::string> names;
@@ -28,10 +29,10 @@ const experiment::Experiment* experiment_of(const config::CommandLine& line,
     }
   }
   if (found == nullptr) {
-    problems.push_back({"--experiment", fmt::format("unknown experiment '{}'", printable(id)),
-                        did_you_mean(id, names)});
+    problems.push_back(
+        {where, fmt::format("unknown experiment '{}'", printable(id)), did_you_mean(id, names)});
   } else if (!found->runnable) {
-    problems.push_back({"--experiment", fmt::format("{} cannot be run by this version", found->id),
+    problems.push_back({where, fmt::format("{} cannot be run by this version", found->id),
                         "what it can run: " + join(runnable, ", ")});
   }
   return found != nullptr && found->runnable ? found
@@ -54,7 +55,7 @@ std::vector<experiment::GivenValues> given_values(const config::CommandLine& lin
       values.emplace_back(static_cast<std::int64_t>(*property->domain.lower));
     }
     if (!values.empty()) {
-      given.push_back({property->name, std::move(values)});
+      given.push_back({property->name, std::move(values), option.spelled});
     }
   }
   return given;
@@ -100,11 +101,12 @@ std::optional<std::uint64_t> order_seed_of(const config::CommandLine& line, Diag
   const std::string order = line.value("order", "grid");
   const std::int64_t seed = integer_option(line, "order_seed", 1, 0, problems);
   if (order != "grid" && order != "random") {
-    problems.push_back(
-        {"--order", fmt::format("'{}' is none of grid, random", printable(order)), ""});
+    problems.push_back({line.find("order")->spelled,
+                        fmt::format("'{}' is none of grid, random", printable(order)), ""});
   }
   if (line.has("order_seed") && order != "random") {
-    problems.push_back({"--order-seed", "only --order random draws from a seed", ""});
+    problems.push_back(
+        {line.find("order_seed")->spelled, "only --order random draws from a seed", ""});
   }
   return order == "random" ? std::optional(static_cast<std::uint64_t>(seed)) : std::nullopt;
 }

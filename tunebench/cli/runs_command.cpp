@@ -8,7 +8,7 @@
 #include "tunebench/base/text.h"
 #include "tunebench/cli/command.h"
 #include "tunebench/cli/results.h"
-#include "tunebench/report/age.h"
+#include "tunebench/report/comparison.h"
 #include "tunebench/report/text_table.h"
 #include "tunebench/store/heartbeat.h"
 
@@ -65,7 +65,7 @@ Json run_row(const store::Run& run) {
                        {"command", run.command}});
 }
 
-report::TextTable table_of(const std::vector<store::Run>& runs) {
+report::TextTable table_of(const std::vector<const store::Run*>& runs) {
   using Align = report::TextTable::Align;
   report::TextTable table;
   table.add_column("run");
@@ -77,10 +77,10 @@ report::TextTable table_of(const std::vector<store::Run>& runs) {
   }
   table.add_column("tags");
   table.add_column("command");
-  for (const store::Run& run : runs) {
-    table.add_row({run.name, age_of(run.started_at), state_of(run),
-                   fmt::format("{}/{}", done(run), run.planned), std::to_string(run.reused),
-                   std::to_string(run.failed), join(run.tags, ","), run.command});
+  for (const store::Run* run : runs) {
+    table.add_row({run->name, age_of(run->started_at), state_of(*run),
+                   fmt::format("{}/{}", done(*run), run->planned), std::to_string(run->reused),
+                   std::to_string(run->failed), join(run->tags, ","), run->command});
   }
   return table;
 }
@@ -107,7 +107,29 @@ std::vector<store::Run> mark_dead(const std::string& location) {
   }
 }
 
+/// The rows that --where and the like leave, in their order.
+void write_runs(const std::vector<store::Run>& runs, const analyze::Selection& selection,
+                const Invocation& invocation, Console& console) {
+  std::vector<Json> all;
+  all.reserve(runs.size());
+  for (const store::Run& run : runs) {
+    all.push_back(run_row(run));
+  }
+  Json rows = Json::array();
+  std::vector<const store::Run*> shown;
+  for (const std::size_t index : selection.apply(all)) {
+    rows.push_back(all[index]);
+    shown.push_back(&runs[index]);
+  }
+  write_result(console, invocation.json() ? rows.dump(2) + "\n" : table_of(shown).text());
+}
+
 int list_runs(const Invocation& invocation, Console& console) {
+  Diagnostics problems;
+  const auto selection = selection_of(invocation.line, run_row(store::Run{}), problems);
+  if (tell_mistakes(problems, invocation, console)) {
+    return kUsage;
+  }
   const std::string location = store::default_store_location(invocation.line.value("store"));
   const std::unique_ptr<store::Store> store =
       store::open_store(location, store::OpenMode::ReadOnly);
@@ -121,15 +143,7 @@ int list_runs(const Invocation& invocation, Console& console) {
   if (!invocation.line.has("simulated")) {
     left_out = std::erase_if(runs, [](const store::Run& run) { return run.simulated; });
   }
-  if (invocation.json()) {
-    Json rows = Json::array();
-    for (const store::Run& run : runs) {
-      rows.push_back(run_row(run));
-    }
-    write_result(console, rows.dump(2) + "\n");
-  } else {
-    write_result(console, table_of(runs).text());
-  }
+  write_runs(runs, *selection, invocation, console);
   if (left_out > 0) {
     console.err << fmt::format("{} simulated runs are left out; --simulated shows them\n",
                                left_out);
@@ -140,16 +154,18 @@ int list_runs(const Invocation& invocation, Console& console) {
 }  // namespace
 
 Command runs_command() {
-  return {{.name = "runs",
-           .summary = "list the runs, newest first: running, finished, interrupted or imported",
-           .options = {{.name = "all",
-                        .takes_value = false,
-                        .help = "also those in the trash, after all others"},
-                       simulated_option(),
-                       store_option(),
-                       json_option()},
-           .examples = {"tunebench runs", "tunebench runs --all --json"}},
-          list_runs};
+  Command command{{.name = "runs",
+                   .summary = "list the runs, newest first: running, finished, interrupted or "
+                              "imported",
+                   .options = {{.name = "all",
+                                .takes_value = false,
+                                .help = "also those in the trash, after all others"},
+                               simulated_option(), store_option(), json_option()},
+                   .examples = {"tunebench runs", "tunebench runs --all --json"}},
+                  list_runs};
+  const std::vector<config::OptionSpec> selection = selection_options();
+  command.spec.options.insert(command.spec.options.begin(), selection.begin(), selection.end());
+  return command;
 }
 
 }  // namespace tunebench::cli

@@ -1,3 +1,7 @@
+#include <map>
+#include <ostream>
+#include <span>
+
 #include <fmt/core.h>
 
 #include "tunebench/base/error.h"
@@ -18,31 +22,6 @@ namespace tunebench::cli {
 namespace {
 
 using report::TextTable;
-
-/// Leaves out what the user did not ask for, and says so.
-void keep_measured(std::vector<store::RunRecord>& records, const Invocation& invocation,
-                   Console& console) {
-  if (invocation.line.has("simulated")) {
-    return;
-  }
-  const std::size_t count = report::remove_simulated(records);
-  if (count > 0) {
-    console.err << fmt::format("{} simulated measurements are left out; --simulated shows them\n",
-                               count);
-  }
-}
-
-/// Sets the cost of each record when there is a price. Errors: InvalidInput.
-void add_cost(std::vector<store::RunRecord>& records, const config::CommandLine& line) {
-  Diagnostics problems;
-  const std::optional<double> price = price_of(line, problems);
-  if (!problems.empty()) {
-    throw Error(ErrorCode::InvalidInput, problems.front().line());
-  }
-  if (price) {
-    report::set_cost(records, *price);
-  }
-}
 
 struct Counts {
   std::int64_t valid = 0;
@@ -71,25 +50,66 @@ Json run_json(const store::Run& run, const Counts& counts) {
                        {"command", run.command}});
 }
 
+/// The points that are asked for, in the order asked for, and the attempts at them.
+struct ShownPoints {
+  std::vector<report::PointSummary> points;
+  std::vector<std::size_t> attempts;  ///< indices of records
+  std::size_t all = 0;                ///< points before the selection
+};
+
+/// `selection` null: all.
+ShownPoints shown_points(const std::vector<store::RunRecord>& records,
+                         const analyze::Selection* selection) {
+  const std::vector<report::PointSummary> all = report::summarise(records);
+  ShownPoints shown{.points = {}, .attempts = {}, .all = all.size()};
+  std::map<std::string, std::size_t> places;  // of keys: the order of summarise and aggregate
+  for (const store::RunRecord& one : records) {
+    places.try_emplace(one.record.key, places.size());
+  }
+  std::vector<bool> is_taken(all.size(), selection == nullptr);
+  if (selection == nullptr) {
+    shown.points = all;
+  } else {
+    for (const std::size_t index : selection->apply(report::aggregate(records))) {
+      shown.points.push_back(all[index]);
+      is_taken[index] = true;
+    }
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (is_taken[places.at(records[i].record.key)]) {
+      shown.attempts.push_back(i);
+    }
+  }
+  return shown;
+}
+
 int show_run(const Invocation& invocation, Console& console) {
+  Diagnostics problems;
+  const std::optional<double> price = price_of(invocation.line, problems);
+  const auto selection = selection_of(invocation.line, report::aggregate_columns(), problems);
+  if (tell_mistakes(problems, invocation, console)) {
+    return kUsage;
+  }
   const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
   const store::Run run = store->find_run(invocation.line.argument(0).value_or("@last"));
   std::vector<store::RunRecord> records = store->records_of(run.name);
   keep_measured(records, invocation, console);
-  add_cost(records, invocation.line);
-  const std::vector<report::PointSummary> points = report::summarise(records);
+  add_cost(records, price);
+  const ShownPoints shown =
+      shown_points(records, has_selection(invocation.line) ? &*selection : nullptr);
   const Counts counts = count(records);
   if (invocation.json()) {
     Json attempts = Json::array();
-    for (const store::RunRecord& one : records) {
-      Json row = record::flat(one.record).set("reused", one.reused);
-      if (one.reused && row.at("source") == Json("measured")) {
+    for (const std::size_t index : shown.attempts) {
+      Json row = record::flat(records[index].record).set("reused", records[index].reused);
+      if (records[index].reused && row.at("source") == Json("measured")) {
         row.set("source", "reused");
       }
       attempts.push_back(std::move(row));
     }
     write_result(console, run_json(run, counts)
-                                  .set("points", report::result_json(points))
+                                  .set("schema", "tunebench.show/1")
+                                  .set("points", report::result_json(shown.points))
                                   .set("records", std::move(attempts))
                                   .dump(2) +
                               "\n");
@@ -99,10 +119,16 @@ int show_run(const Invocation& invocation, Console& console) {
       fmt::format("run {}  {}  {}  {} planned, {} measured, {} reused, {} failed\n{}\n\n", run.name,
                   run.started_at, run.status, run.planned, counts.valid, counts.reused,
                   counts.failed, printable(run.command));
-  text += points.empty() ? std::string("no measurements\n") : report::result_text(points);
-  for (const store::RunRecord& one : records) {
-    if (!one.record.is_valid() && !one.record.log_path.empty()) {
-      text += fmt::format("log: tunebench logs {}/{}\n", run.name, &one - records.data() + 1);
+  text += shown.points.empty()
+              ? std::string(shown.all == 0 ? "no measurements\n" : "no point of it\n")
+              : report::result_text(shown.points);
+  if (shown.points.size() != shown.all) {
+    text += fmt::format("{} of {} points shown\n", shown.points.size(), shown.all);
+  }
+  for (const std::size_t index : shown.attempts) {
+    const record::Record& record = records[index].record;
+    if (!record.is_valid() && !record.log_path.empty()) {
+      text += fmt::format("log: tunebench logs {}/{}\n", run.name, index + 1);
     }
   }
   write_result(console, text);
@@ -138,73 +164,94 @@ int export_results(const Invocation& invocation, Console& console) {
     return export_bundle(invocation, console);
   }
   if (invocation.line.arguments.size() > 1) {
-    throw Error(ErrorCode::InvalidInput,
-                "several runs go into a bundle only: --bundle FILE.tar.gz");
+    throw Error(ErrorCode::InvalidInput, "several runs go into a bundle only: --bundle FILE.tar.gz");
   }
   const report::Format format = format_of(invocation);
+  // The reference system has one row per point.
+  const bool aggregate = invocation.line.has("aggregate") || format == report::Format::AdoCsv;
+  const Json columns = aggregate ? report::aggregate_columns() : record::flat(record::Record{});
+  Diagnostics problems;
+  const std::optional<double> price = price_of(invocation.line, problems);
+  const auto selection = selection_of(invocation.line, columns, problems);
+  if (tell_mistakes(problems, invocation, console)) {
+    return kUsage;
+  }
   const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
-  std::vector<store::RunRecord> records;
-  if (const std::optional<std::string> name = invocation.line.argument(0)) {
-    records = store->records_of(store->find_run(*name).name);
+  std::vector<store::RunRecord> records = records_named(*store, invocation.line.argument(0));
+  keep_measured(records, invocation, console);
+  add_cost(records, price);
+  std::vector<Json> rows;
+  if (aggregate) {
+    rows = report::aggregate(records);
   } else {
-    for (record::Record& record : store->all_records()) {
-      records.push_back({.record = std::move(record)});
+    for (const store::RunRecord& one : records) {
+      Json row = record::flat(one.record);
+      if (selection->takes(row)) {  // a row takes more memory than its record
+        rows.push_back(std::move(row));
+      }
     }
   }
-  keep_measured(records, invocation, console);
-  add_cost(records, invocation.line);
-  if (invocation.line.has("aggregate")) {
-    write_result(
-        console,
-        report::export_rows(report::aggregate(records), report::aggregate_columns(), format),
-        invocation.line.value("output"));
-    return kOk;
+  if (has_selection(invocation.line)) {
+    std::vector<Json> taken;
+    for (const std::size_t index : selection->apply(rows)) {
+      taken.push_back(std::move(rows[index]));
+    }
+    rows = std::move(taken);
   }
-  std::vector<record::Record> attempts;
-  for (store::RunRecord& one : records) {
-    attempts.push_back(std::move(one.record));
-  }
-  write_result(console, report::export_records(attempts, format), invocation.line.value("output"));
+  write_result(console, report::export_rows(rows, columns, format),
+               invocation.line.value("output"));
   return kOk;
+}
+
+config::CommandSpec with_selection(config::CommandSpec spec) {
+  for (config::OptionSpec& option : selection_options()) {
+    spec.options.push_back(std::move(option));
+  }
+  return spec;
 }
 
 }  // namespace
 
 Command show_command() {
-  return {{.name = "show",
+  return {
+      with_selection(
+          {.name = "show",
            .summary = "show the table of a run",
            .arguments = {{"RUN", "name, the beginning of one, @last (default) or @last~1", false}},
            .options = {simulated_option(), price_option(), store_option(), json_option()},
-           .examples = {"tunebench show", "tunebench show @last~1 --json"}},
-          show_run};
+           .examples = {"tunebench show", "tunebench show @last~1 --json"}}),
+      show_run};
 }
 
 Command export_command() {
   return {
-      {.name = "export",
-       .summary = "write measurements as CSV, JSON, JSON lines or Markdown",
-       .arguments = {{"RUN", "only this run; without it, all that the store holds", false, true}},
-       .options = {{.name = "format",
-                    .value_name = "csv|json|jsonl|md",
-                    .help = "default: what the ending of the output file says, else csv"},
-                   {.name = "output",
-                    .aliases = {"-o"},
-                    .value_name = "FILE",
-                    .help = "file to write, whole or not at all; - or nothing: standard output"},
-                   {.name = "aggregate",
-                    .takes_value = false,
-                    .help = "one row per point: median, mean, 95 % interval and n of each figure"},
-                   {.name = "bundle",
-                    .value_name = "FILE",
-                    .help =
-                        "runs with their logs and environments for another store: NAME.tar.gz or "
-                        "NAME.tar.zst, which tunebench import reads"},
-                   simulated_option(),
-                   price_option(),
-                   store_option(),
-                   json_option()},
-       .examples = {"tunebench export @last --format json -o results.json",
-                    "tunebench export --format csv", "tunebench export --bundle all.tar.gz"}},
+      with_selection(
+          {.name = "export",
+           .summary = "write measurements as CSV, JSON, JSON lines, Markdown, SQL, Parquet or the "
+                      "reference system's CSV",
+           .arguments = {{"RUN", "only this run; without it, all that the store holds", false, true}},
+           .options =
+               {{.name = "format",
+                 .value_name = "csv|json|jsonl|md|sql|parquet|ado-csv",
+                 .help = "default: what the ending of the output file says, else csv"},
+                {.name = "output",
+                 .aliases = {"-o"},
+                 .value_name = "FILE",
+                 .help = "file to write, whole or not at all; - or nothing: standard output"},
+                {.name = "aggregate",
+                 .takes_value = false,
+                 .help = "one row per point: median, mean, 95 % interval and n of each figure"},
+                {.name = "bundle",
+                 .value_name = "FILE",
+                 .help = "runs with their logs and environments for another store: NAME.tar.gz or "
+                         "NAME.tar.zst, which tunebench import reads"},
+                simulated_option(),
+                price_option(),
+                store_option(),
+                json_option()},
+           .examples = {"tunebench export @last --format json -o results.json",
+                        "tunebench export --format csv",
+                        "tunebench export --bundle all.tar.gz"}}),
       export_results};
 }
 

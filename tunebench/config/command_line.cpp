@@ -96,8 +96,11 @@ std::string spelled_as(const Parser& parser, const OptionSpec& option,
   return long_name(option);
 }
 
+/// Stands before each value that CLI11 gets, which takes "-tokens_per_s" for an option otherwise.
+constexpr char kValueMark = '\x01';
+
 /// Words as CLI11 gets them: names with dashes, "--name=value" as two words so that an empty value
-/// stays one, and without options that lack their value, which are diagnosed here.
+/// stays one, values marked, and without options that lack their value, which are diagnosed here.
 std::vector<std::string> prepare(const Parser& parser, std::span<const std::string> words,
                                  Diagnostics& problems) {
   std::vector<std::string> result;
@@ -119,13 +122,13 @@ std::vector<std::string> prepare(const Parser& parser, std::span<const std::stri
       result.push_back(name);
     } else if (equals != std::string::npos) {
       result.push_back(name);
-      result.push_back(word.substr(equals + 1));
+      result.push_back(kValueMark + word.substr(equals + 1));
     } else if (i + 1 == words.size() || parser.find(with_dashes(words[i + 1])) != nullptr) {
       problems.push_back(
           {words[i], fmt::format("needs a value: {} {}", words[i], option->value_name), ""});
     } else {
       result.push_back(name);
-      result.push_back(words[++i]);
+      result.push_back(kValueMark + words[++i]);
     }
   }
   return result;
@@ -133,7 +136,7 @@ std::vector<std::string> prepare(const Parser& parser, std::span<const std::stri
 
 /// Words that no option took: unknown options are diagnosed, the rest are arguments.
 std::vector<std::string> arguments_of(const std::vector<std::string>& left, const Parser& parser,
-                                      bool takes_arguments, Diagnostics& problems) {
+                                      bool needs_arguments, Diagnostics& problems) {
   std::vector<std::string> arguments;
   bool only_arguments = false;
   bool after_unknown = false;
@@ -146,7 +149,7 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& left, cons
                           is_long(name) ? did_you_mean(with_dashes(name), parser.names) : ""});
       after_unknown = name.size() == word.size();
       continue;
-    } else if (after_unknown && !takes_arguments) {
+    } else if (after_unknown && !needs_arguments) {
       // The value of the unknown option before it: one mistake, one line.
     } else {
       arguments.push_back(word);
@@ -234,6 +237,16 @@ std::string CommandLine::value(std::string_view name, std::string_view otherwise
   return given == nullptr ? std::string(otherwise) : given->value;
 }
 
+std::vector<std::string> CommandLine::values(std::string_view name) const {
+  std::vector<std::string> all;
+  for (const GivenOption& given : options) {
+    if (given.name == name) {
+      all.push_back(given.value);
+    }
+  }
+  return all;
+}
+
 std::optional<std::string> CommandLine::argument(std::size_t index) const {
   return index < arguments.size() ? std::optional(arguments[index]) : std::nullopt;
 }
@@ -275,12 +288,17 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
   }
   for (std::size_t i = 0; i < parser.options.size(); ++i) {
     const OptionSpec& option = parser.options[i];
-    const std::vector<std::string>& results = parser.handles[i]->results();
+    std::vector<std::string> results = parser.handles[i]->results();
+    if (option.takes_value) {
+      for (std::string& result : results) {
+        result.erase(0, result.starts_with(kValueMark) ? 1 : 0);  // "-b4" has none
+      }
+    }
     if (results.empty()) {
       continue;
     }
     const std::string spelled = spelled_as(parser, option, words);
-    if (option.takes_value && results.size() > 1 && !option.repeats) {
+    if (option.takes_value && results.size() > 1 && !option.repeatable) {
       problems.push_back(
           {spelled,
            fmt::format("given {} times ({})", results.size(), printable(join(results, ", "))),
@@ -290,13 +308,13 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
       line.help = true;
       continue;
     }
-    const std::size_t count = option.repeats ? results.size() : 1;
+    const std::size_t count = option.repeatable ? results.size() : 1;
     for (std::size_t k = 0; k < count; ++k) {
       line.options.push_back({option.name, spelled, option.takes_value ? results[k] : ""});
     }
   }
-  line.arguments =
-      arguments_of(parser.app.remaining(), parser, !command.arguments.empty(), problems);
+  const bool needs_arguments = !command.arguments.empty() && command.arguments.front().required;
+  line.arguments = arguments_of(parser.app.remaining(), parser, needs_arguments, problems);
   if (!line.help) {
     check_arguments(command, line.arguments, problems);
   }

@@ -18,7 +18,7 @@ struct OptionSpec {
   std::string value_name = {};            ///< what stands for the value in the help: "N", "FILE"
   std::string help = {};                  ///< one sentence or two; wrapped when shown
   std::string group = {};                 ///< heading in the help; empty: "options"
-  bool repeats = false;                   ///< may be given several times
+  bool repeatable = false;                ///< may be given several times
 };
 
 /// One word of the command line that is no option.
@@ -58,6 +58,8 @@ struct CommandLine {
   [[nodiscard]] const GivenOption* find(std::string_view name) const;
   /// The value, or `otherwise` when it was not given.
   [[nodiscard]] std::string value(std::string_view name, std::string_view otherwise = "") const;
+  /// All values of a repeatable option, as given.
+  [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
   [[nodiscard]] std::optional<std::string> argument(std::size_t index) const;
 };
 

@@ -68,6 +68,21 @@ TEST(CommandLine, KeepsUnderscoresOfValues) {
   EXPECT_EQ(parse_good(run_command(), {"--model", "a=b_c"}).value("model_name"), "a=b_c");
 }
 
+TEST(CommandLine, TakesValuesThatLookLikeOptions) {
+  EXPECT_EQ(parse_good(run_command(), {"--model", "-tokens_per_s"}).value("model_name"),
+            "-tokens_per_s");
+  EXPECT_EQ(parse_good(run_command(), {"-m", "--x,y"}).value("model_name"), "--x,y");
+}
+
+TEST(CommandLine, RepeatableOptionsKeepAllValues) {
+  CommandSpec command = run_command();
+  command.options[0].repeatable = true;
+  const CommandLine line = parse_good(command, {"-m", "a", "--fresh", "--model=b"});
+  EXPECT_THAT(line.values("model_name"), ElementsAre("a", "b"));
+  EXPECT_EQ(line.value("model_name"), "a");
+  EXPECT_THAT(line.values("batch_size"), IsEmpty());
+}
+
 TEST(CommandLine, TakesNegativeBracketedAndEmptyValues) {
   EXPECT_EQ(parse_good(run_command(), {"--max-steps", "-1"}).value("max_steps"), "-1");
   EXPECT_EQ(parse_good(run_command(), {"--model", R"(["a","b"])"}).value("model_name"),
@@ -180,7 +195,7 @@ TEST(ParseCommandLine, OptionsAndArgumentsThatRepeat) {
   const CommandSpec command{
       .name = "run",
       .arguments = {{.name = "FILE", .required = false, .repeats = true}},
-      .options = {{.name = "where", .value_name = "EXPR", .repeats = true}, {.name = "order"}}};
+      .options = {{.name = "where", .value_name = "EXPR", .repeatable = true}, {.name = "order"}}};
   Diagnostics problems;
   const std::vector<std::string> words{"a.yaml", "--where", "a > 1", "b.yaml", "--where=b < 2"};
   const CommandLine line = parse_command_line(command, words, problems);

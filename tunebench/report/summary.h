@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tunebench/analyze/point_names.h"
 #include "tunebench/base/json.h"
 #include "tunebench/record/record.h"
 #include "tunebench/stats/drift.h"
@@ -67,18 +68,10 @@ struct PointSummary {
 /// One summary per point, in the order in which the points first occur.
 std::vector<PointSummary> summarise(std::span<const store::RunRecord> records);
 
-/// The option that people type for an input: model_name -> "model".
-std::string short_input_name(std::string_view property);
-
-/// Names of inputs that differ between the points, in the order of the property table; the required
-/// ones when nothing differs.
-std::vector<std::string> varying_inputs(std::span<const experiment::Inputs> points);
-
-/// "length=1024 batch=4".
-std::string point_title(const experiment::Inputs& inputs, std::span<const std::string> names);
-
-/// Text of an input's value for people: strings without quotes.
-std::string input_text(const Json& value);
+using analyze::input_text;
+using analyze::point_title;
+using analyze::short_input_name;
+using analyze::varying_inputs;
 
 /// What the rounds over all points say about the machine; nullopt when they say nothing.
 std::optional<stats::Drift> drift_of(std::span<const PointSummary> points);
