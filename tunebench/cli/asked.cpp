@@ -113,7 +113,7 @@ Asked ask(const Invocation& invocation, Diagnostics& problems) {
   for (const plans::StoreImport& one : document.imports) {
     problems.push_back({one.where,
                         fmt::format("importing '{}' is not done by run", printable(one.path)),
-                        "leave the sample store's file out"});
+                        "tunebench import does it; leave the file out here"});
   }
   asked.notes = std::move(document.notes);
   asked.trainer = trainer_of(asked.line, asked.request, problems);

@@ -55,11 +55,11 @@ int remove_the_baseline(const Invocation& invocation, Console& console) {
   const std::string& name = line.arguments[0];
   store::open_store(store::default_store_location(line.value("store")), store::OpenMode::Existing)
       ->remove_baseline(name);
-  write_result(console,
-               invocation.json()
-                   ? Json::object({{"schema", "tunebench.baseline/1"}, {"removed", name}}).dump(2) +
-                         "\n"
-                   : fmt::format("{} is no baseline any more\n", printable(name)));
+  write_result(
+      console,
+      invocation.json()
+          ? Json::object({{"schema", "tunebench.baseline/1"}, {"removed", name}}).dump(2) + "\n"
+          : fmt::format("{} is no baseline any more\n", printable(name)));
   return kOk;
 }
 

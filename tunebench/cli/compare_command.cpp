@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <ostream>
 
 #include <fmt/core.h>
@@ -125,6 +126,13 @@ ComparedSide side_of_run(const store::Store& store, const store::Run& run,
                          Console& console) {
   std::vector<store::RunRecord> records = store.records_of(run.name);
   keep_measured(records, invocation, console);
+  const bool imported = std::ranges::any_of(records, [](const store::RunRecord& one) {
+    return record::source_of(one.record) == record::kImported;
+  });
+  if (imported) {
+    console.err << fmt::format(
+        "{} holds what another program measured: its figures may count other things\n", run.name);
+  }
   add_cost(records, request.price);
   ComparedSide side{run.name, run.started_at, {}};
   for (store::RunRecord& one : records) {

@@ -1,5 +1,7 @@
 #include "tunebench/cli/exchange_commands.h"
 
+#include <algorithm>
+#include <iterator>
 #include <ostream>
 
 #include <fmt/core.h>
@@ -7,8 +9,11 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
+#include "tunebench/cli/run_options.h"
+#include "tunebench/config/yaml.h"
 #include "tunebench/exchange/bundle.h"
 #include "tunebench/exchange/column_map.h"
+#include "tunebench/plans/plan_document.h"
 #include "tunebench/store/store.h"
 
 namespace tunebench::cli {
@@ -88,8 +93,69 @@ void tell(const exchange::Imported& result, Console& console) {
   }
 }
 
+/// As ado does, from where the command is typed; else from where the YAML file lies.
+std::filesystem::path place_of(const std::filesystem::path& csv,
+                               const std::filesystem::path& yaml) {
+  return is_there(csv) || csv.is_absolute() ? csv : yaml.parent_path() / csv;
+}
+
+exchange::CopyFrom copy_of(const plans::StoreImport& import, const std::filesystem::path& yaml) {
+  exchange::CopyFrom copy;
+  copy.file = place_of(import.path, yaml);
+  copy.identifier_column = import.identifier_column;
+  copy.generator = import.generator;
+  copy.inputs = import.input_columns;
+  for (const plans::ImportedExperiment& one : import.experiments) {
+    copy.experiments.push_back({.experiment = one.experiment,
+                                .actuator = one.actuator,
+                                .figures = one.measured,
+                                .inputs = one.inputs});
+  }
+  return copy;
+}
+
+/// The rows of the CSV files that a sample store's YAML copies from.
+exchange::ForeignRecords read_sample_store(const std::filesystem::path& file,
+                                           const exchange::ColumnMap& map, Diagnostics& problems) {
+  const std::vector<config::YamlDocument> documents = config::read_yaml(file.string(), problems);
+  plans::PlanDocument document;
+  if (problems.empty()) {
+    document = plans::read_documents(documents, run_options(), problems);
+  }
+  exchange::ForeignRecords all;
+  if (!problems.empty()) {
+    return all;
+  }
+  if (document.imports.empty()) {
+    throw Error(ErrorCode::InvalidInput,
+                display_path(file) +
+                    ": this is no sample store with a copyFrom; plans are for "
+                    "tunebench run");
+  }
+  for (const plans::StoreImport& one : document.imports) {
+    exchange::ForeignRecords read =
+        with_context(one.where, [&] { return exchange::read_copy(copy_of(one, file), map); });
+    std::ranges::move(read.records, std::back_inserter(all.records));
+    std::ranges::move(read.rejected, std::back_inserter(all.rejected));
+    std::ranges::move(read.notes, std::back_inserter(all.notes));
+  }
+  return all;
+}
+
+exchange::ForeignRecords read_foreign(exchange::FileKind kind, const std::filesystem::path& file,
+                                      const exchange::ColumnMap& map, Diagnostics& problems) {
+  switch (kind) {
+    case exchange::FileKind::ForeignDatabase:
+      return exchange::read_ado_store(file, map);
+    case exchange::FileKind::Yaml:
+      return read_sample_store(file, map, problems);
+    default:
+      return exchange::read_csv(file, map);
+  }
+}
+
 exchange::Imported import_any(const Invocation& invocation, const std::filesystem::path& file,
-                              const exchange::ColumnMap& map) {
+                              const exchange::ColumnMap& map, Diagnostics& problems) {
   const exchange::FileKind kind = exchange::kind_of(file);
   const bool skip_bad = invocation.line.has("skip_bad");
   const std::string location = store::default_store_location(invocation.line.value("store"));
@@ -98,12 +164,6 @@ exchange::Imported import_any(const Invocation& invocation, const std::filesyste
                 fmt::format("{0} is a store of tunebench: tunebench export --store {0} --bundle "
                             "x.tar.gz makes a file that can be imported",
                             display_path(file)));
-  }
-  if (kind == exchange::FileKind::Yaml) {
-    throw Error(ErrorCode::Unsupported,
-                display_path(file) +
-                    ": a sample store's YAML is not read here; import the CSV file "
-                    "that it names, with --map");
   }
   if (kind == exchange::FileKind::Bundle) {
     if (!map.empty()) {
@@ -114,9 +174,10 @@ exchange::Imported import_any(const Invocation& invocation, const std::filesyste
     return exchange::import_bundle(*store, file, store::folder_of_store(location) / "logs",
                                    skip_bad);
   }
-  exchange::ForeignRecords foreign = kind == exchange::FileKind::ForeignDatabase
-                                         ? exchange::read_ado_store(file, map)
-                                         : exchange::read_csv(file, map);
+  exchange::ForeignRecords foreign = read_foreign(kind, file, map, problems);
+  if (!problems.empty()) {
+    return {};
+  }
   const std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::Create);
   return exchange::keep(*store, std::move(foreign),
                         "tunebench " + config::shell_line(invocation.words), skip_bad);
@@ -132,7 +193,11 @@ int import_file(const Invocation& invocation, Console& console) {
     return kUsage;
   }
   const std::filesystem::path file = invocation.line.arguments[0];
-  const exchange::Imported result = import_any(invocation, file, map);
+  const exchange::Imported result = import_any(invocation, file, map, problems);
+  if (!problems.empty()) {
+    print_problems(console, problems);
+    return kUsage;
+  }
   tell(result, console);
   if (result.refused) {
     console.err << fmt::format(
@@ -191,7 +256,9 @@ Command import_command() {
        .details = "What the file is shows by its content. The same file again adds nothing. Rows "
                   "that are wrong are told, each with its reason; then nothing is imported, unless "
                   "--skip-bad is given. CSV that tunebench or ado exported needs no map.",
-       .arguments = {{"FILE", "a bundle (.tar.gz, .tar.zst), a CSV file or ado's SQLite file"}},
+       .arguments =
+           {{"FILE",
+             "a bundle (.tar.gz, .tar.zst), CSV, ado's SQLite file or a sample store's YAML"}},
        .options =
            {{.name = "map",
              .value_name = "COLUMN=NAME,...",

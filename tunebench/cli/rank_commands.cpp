@@ -76,6 +76,11 @@ void fill_ranking(Ranking& ranking, std::optional<double> price, const Invocatio
   }
   std::vector<store::RunRecord> records = records_named(*store, run);
   keep_measured(records, invocation, console);
+  const std::size_t imported = run ? 0 : report::remove_imported(records);
+  if (imported > 0) {
+    console.err << fmt::format(
+        "{} imported measurements are left out; to rank them, name their run\n", imported);
+  }
   add_cost(records, price);
   const analyze::Columns columns(report::aggregate_columns());
   const std::vector<Json> rows = report::aggregate(records);

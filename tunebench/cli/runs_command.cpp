@@ -160,7 +160,9 @@ Command runs_command() {
                    .options = {{.name = "all",
                                 .takes_value = false,
                                 .help = "also those in the trash, after all others"},
-                               simulated_option(), store_option(), json_option()},
+                               simulated_option(),
+                               store_option(),
+                               json_option()},
                    .examples = {"tunebench runs", "tunebench runs --all --json"}},
                   list_runs};
   const std::vector<config::OptionSpec> selection = selection_options();

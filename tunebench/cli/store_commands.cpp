@@ -164,7 +164,8 @@ int export_results(const Invocation& invocation, Console& console) {
     return export_bundle(invocation, console);
   }
   if (invocation.line.arguments.size() > 1) {
-    throw Error(ErrorCode::InvalidInput, "several runs go into a bundle only: --bundle FILE.tar.gz");
+    throw Error(ErrorCode::InvalidInput,
+                "several runs go into a bundle only: --bundle FILE.tar.gz");
   }
   const report::Format format = format_of(invocation);
   // The reference system has one row per point.
@@ -229,7 +230,8 @@ Command export_command() {
           {.name = "export",
            .summary = "write measurements as CSV, JSON, JSON lines, Markdown, SQL, Parquet or the "
                       "reference system's CSV",
-           .arguments = {{"RUN", "only this run; without it, all that the store holds", false, true}},
+           .arguments = {{"RUN", "only this run; without it, all that the store holds", false,
+                          true}},
            .options =
                {{.name = "format",
                  .value_name = "csv|json|jsonl|md|sql|parquet|ado-csv",
@@ -250,8 +252,7 @@ Command export_command() {
                 store_option(),
                 json_option()},
            .examples = {"tunebench export @last --format json -o results.json",
-                        "tunebench export --format csv",
-                        "tunebench export --bundle all.tar.gz"}}),
+                        "tunebench export --format csv", "tunebench export --bundle all.tar.gz"}}),
       export_results};
 }
 

@@ -93,7 +93,7 @@ Imported keep(store::Store& store, ForeignRecords&& foreign, const std::string& 
   }
   std::vector<store::RunRecord> fresh;
   for (record::Record& record : foreign.records) {
-    if (store.has_record(record.id)) {
+    if (store.shows_record(record.id)) {
       ++result.known;
     } else {
       fresh.push_back({.record = std::move(record)});

@@ -104,7 +104,7 @@ std::int64_t import_records(Connection& connection, const std::string& run,
   return added;
 }
 
-bool has_record(Connection& connection, const std::string& id) {
+bool shows_record(Connection& connection, const std::string& id) {
   return connection.has(
       "SELECT 1 FROM record JOIN run_record ON run_record.record = record.number "
       "JOIN run ON run.name = run_record.run WHERE record.id = ? AND run.trashed = 0",

@@ -62,8 +62,8 @@ TEST_F(StoreImportTest, TakesRecordsOnce) {
   EXPECT_EQ(store_->import_records(run, records), 0);
   EXPECT_THAT(store_->records_of(run), SizeIs(3));
   EXPECT_EQ(store_->find_run(run).valid, 3);
-  EXPECT_TRUE(store_->has_record(records[0].record.id));
-  EXPECT_FALSE(store_->has_record("0"));
+  EXPECT_TRUE(store_->shows_record(records[0].record.id));
+  EXPECT_FALSE(store_->shows_record("0"));
   EXPECT_THAT(check_store(location()), IsEmpty());
 }
 
@@ -97,7 +97,7 @@ TEST_F(StoreImportTest, BringsBackWhatIsInTheTrashOrGone) {
   const std::vector<RunRecord> records = records_for(run, 2);
   store_->import_records(run, records);
   store_->trash_run(run);
-  EXPECT_FALSE(store_->has_record(records[0].record.id));
+  EXPECT_FALSE(store_->shows_record(records[0].record.id));
   EXPECT_THAT(store_->trashed_runs(), SizeIs(1));
   EXPECT_EQ(store_->gc_preview(0).records, 2);
   EXPECT_EQ(store_->gc_preview(3600).runs, 0);

@@ -113,8 +113,8 @@ class SqlStore final : public Store {
   std::int64_t import_records(const std::string& run, std::span<const RunRecord> records) override {
     return store::import_records(*connection_, run, records);
   }
-  [[nodiscard]] bool has_record(const std::string& id) const override {
-    return store::has_record(*connection_, id);
+  [[nodiscard]] bool shows_record(const std::string& id) const override {
+    return store::shows_record(*connection_, id);
   }
 
   [[nodiscard]] std::vector<Run> runs() const override { return runs_.all(); }

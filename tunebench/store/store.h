@@ -166,7 +166,7 @@ class Store {
   virtual std::int64_t import_records(const std::string& run,
                                       std::span<const RunRecord> records) = 0;
   /// Whether a run that is not in the trash shows it.
-  [[nodiscard]] virtual bool has_record(const std::string& id) const = 0;
+  [[nodiscard]] virtual bool shows_record(const std::string& id) const = 0;
 
   /// Newest first. Reads no records.
   [[nodiscard]] virtual std::vector<Run> runs() const = 0;
