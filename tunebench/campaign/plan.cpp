@@ -105,7 +105,7 @@ std::shared_ptr<data::Dataset> Resolver::dataset_of(const experiment::Point& poi
 bool Resolver::check_length(const experiment::Point& point, const model::ModelSource& source) {
   const std::int64_t length = point.integer("model_max_length");
   // A tokenizer may set a smaller limit, and samples cut to it would not be what the point says.
-  const std::int64_t most = data::effective_length(source, source.spec.max_positions);
+  const std::int64_t most = data::effective_length(source, model::longest_sequence(source.spec));
   if (length <= most) {
     return true;
   }
