@@ -86,7 +86,11 @@ constexpr std::array kHarmless = {"_name_or_path",
                                   "bos_token",
                                   "eos_token",
                                   "unk_token",
-                                  "neftune_noise_alpha"};
+                                  "neftune_noise_alpha",
+                                  "cache_implementation",
+                                  "_sliding_window_pattern",
+                                  "normalization_function",
+                                  "init_method"};
 
 /// Keys known to change the arithmetic. A number that must be `neutral`; any of null, false, 0, an
 /// empty text, list or object also says "not used" where `neutral` is 0.
@@ -94,8 +98,11 @@ struct Altering {
   std::string_view key;
   double neutral;
 };
-constexpr std::array<Altering, 45> kAltering = {{
+constexpr std::array<Altering, 48> kAltering = {{
     {"pretraining_tp", 1},
+    {"interpolate_factor", 1},
+    {"full_attn_mod", 1},
+    {"lm_head_bias", 0},
     {"partial_rotary_factor", 1},
     {"rotary_pct", 1},
     {"logit_scale", 1},

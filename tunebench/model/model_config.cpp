@@ -85,12 +85,14 @@ void read_sizes(ConfigReader& reader, const Family& family, ModelSpec& spec) {
   const SizeKeys& keys = family.keys;
   const std::string_view width = reader.either(keys.width, kUsual.width);
   const std::string_view heads = reader.either(keys.heads, kUsual.heads);
-  const std::string_view inner = reader.either(keys.feed_forward, kUsual.feed_forward);
+  const std::string_view inner = keys.feed_forward;
   spec.vocabulary = reader.size("vocab_size", kLargestSize);
   spec.width = reader.size(width, kLargestSize);
   spec.layers = reader.size(reader.either(keys.layers, kUsual.layers), kMostLayers);
   spec.heads = reader.size(heads, kLargestSize);
-  spec.kv_heads = reader.size_or("num_key_value_heads", spec.heads, kLargestSize);
+  const bool silent = !reader.has_key("num_key_value_heads") && family.kv_heads > 0;
+  spec.kv_heads =
+      reader.size_or("num_key_value_heads", silent ? family.kv_heads : spec.heads, kLargestSize);
   // A block without gates has the width of the first transformers unless it says otherwise.
   spec.feed_forward = family.gated_mlp ? reader.size(inner, kLargestSize)
                                        : reader.size_or(inner, 4 * spec.width, 4 * kLargestSize);
@@ -169,7 +171,7 @@ Activation read_activation(ConfigReader& reader, const Family& family) {
       {"gelu_fast", Activation::GeluTanh},
       {"gelu", Activation::Gelu},
   }};
-  const std::string_view key = reader.either(family.keys.activation, SizeKeys{}.activation);
+  const std::string_view key = family.keys.activation;
   const std::optional<std::string> name = reader.text(key);
   if (!name) {
     return family.activation;
@@ -226,8 +228,7 @@ ModelSpec parse_model_config(const Json& config, std::string_view origin) {
   read_sizes(reader, family, spec);
   check_products(reader, spec);
   spec.activation = read_activation(reader, family);
-  spec.norm_epsilon = reader.positive_or(reader.either(family.keys.epsilon, SizeKeys{}.epsilon),
-                                         family.norm_epsilon);
+  spec.norm_epsilon = reader.positive_or(family.keys.epsilon, family.norm_epsilon);
   spec.initializer_range = reader.positive_or("initializer_range", 0.02);
   spec.tied_head = reader.boolean_or("tie_word_embeddings", family.tied_head);
   spec.stored_dtype = read_dtype(reader);

@@ -12,7 +12,8 @@
 
 namespace tunebench::model {
 
-/// What config.json calls the sizes. The names of Llama are always understood, too.
+/// What config.json calls the sizes. For width, layers, heads and positions the names of Llama are
+/// understood, too.
 struct SizeKeys {
   std::string_view width = "hidden_size";
   std::string_view layers = "num_hidden_layers";
@@ -41,6 +42,7 @@ struct Family {
   SizeKeys keys = {};
 
   std::int64_t max_positions = 2048;  ///< from here to rope_theta: when the file is silent
+  std::int64_t kv_heads = 0;          ///< 0: as many as heads
   std::int64_t head_width = 0;        ///< 0: width / heads
   std::int64_t window = 0;            ///< 0: none
   double norm_epsilon = 1e-6;

@@ -104,6 +104,153 @@ TEST(ModelFamilyTest, GroupsHoldEveryTensorOnce) {
   }
 }
 
+TEST(ModelFamilyTest, Qwen3NormalisesHeadsOfItsOwnWidth) {
+  const ModelSpec spec = read(family_config("qwen3"));
+  EXPECT_TRUE(spec.qk_norm);
+  EXPECT_EQ(spec.head_width, 128);
+  EXPECT_FALSE(spec.qkv_bias);
+  EXPECT_EQ(read(family_config("qwen3").set("head_dim", 8)).head_width, 8);
+  EXPECT_TRUE(read(family_config("qwen3").set("attention_bias", true)).output_bias);
+  EXPECT_TRUE(has_tensor(spec, "model.layers.1.self_attn.q_norm.weight"));
+  EXPECT_THAT(refusal_of(family_config("qwen3").set("mlp_bias", true)),
+              HasSubstr("a model of type qwen3 has none"));
+}
+
+TEST(ModelFamilyTest, Phi3FusesItsProjectionsAndMayRotateAPart) {
+  const WarningCatcher warnings;
+  const ModelSpec spec = read(family_config("phi3")
+                                  .set("head_dim", nullptr)
+                                  .set("hidden_size", 32)
+                                  .set("partial_rotary_factor", 0.75)
+                                  .set("auto_map", Json::object({{"AutoConfig", "x.Phi3Config"}}))
+                                  .set("original_max_position_embeddings", 512)
+                                  .set("resid_pdrop", 0.0)
+                                  .set("sliding_window", 100));
+  EXPECT_EQ(spec.rotated(), 6);
+  EXPECT_EQ(spec.window, 100);
+  EXPECT_EQ(warnings.text(), "");
+  EXPECT_TRUE(has_tensor(spec, "model.layers.0.self_attn.qkv_proj.weight"));
+  EXPECT_TRUE(has_tensor(spec, "model.layers.0.mlp.gate_up_proj.weight"));
+  EXPECT_FALSE(has_tensor(spec, "model.layers.0.mlp.up_proj.weight"));
+  // Its first files call longrope su or yarn.
+  const Json su =
+      Json::parse(R"({"type": "su", "short_factor": [1, 1], "long_factor": [1, 2]})", "test");
+  EXPECT_EQ(read(family_config("phi3").set("rope_scaling", su)).rope_scaling.type,
+            RopeScaling::Type::LongRope);
+  EXPECT_THAT(refusal_of(family_config("phi3").set("resid_pdrop", 0.1)),
+              HasSubstr("resid_pdrop is 0.1"));
+  EXPECT_THAT(refusal_of(family_config("phi3").set("partial_rotary_factor", 0.9)),
+              HasSubstr("partial_rotary_factor is 0.9, expected a share of head_dim 4"));
+}
+
+TEST(ModelFamilyTest, Gemma2HasCapsAndAWindowInEveryOtherLayer) {
+  const ModelSpec spec =
+      read(family_config("gemma2").set("sliding_window", 128).set("query_pre_attn_scalar", 144));
+  EXPECT_EQ(spec.norm, NormKind::RmsPlusOne);
+  EXPECT_TRUE(spec.post_norms);
+  EXPECT_EQ(spec.activation, Activation::GeluTanh);
+  EXPECT_DOUBLE_EQ(spec.attention_scale, 1.0 / 12.0);
+  EXPECT_EQ(spec.score_cap, 50.0);
+  EXPECT_EQ(spec.logit_cap, 30.0);
+  EXPECT_EQ(spec.head_width, 256);
+  EXPECT_TRUE(spec.local(0));
+  EXPECT_FALSE(spec.local(1));
+  EXPECT_EQ(spec.embedding_scale, 4.0);
+  EXPECT_TRUE(has_tensor(spec, "model.layers.0.pre_feedforward_layernorm.weight"));
+  const ModelSpec uncapped = read(family_config("gemma2")
+                                      .set("attn_logit_softcapping", nullptr)
+                                      .set("final_logit_softcapping", 10.0));
+  EXPECT_EQ(uncapped.score_cap, 0.0);
+  EXPECT_EQ(uncapped.logit_cap, 10.0);
+  EXPECT_THAT(refusal_of(family_config("gemma2").set("use_bidirectional_attention", true)),
+              HasSubstr("only causal attention is supported"));
+}
+
+TEST(ModelFamilyTest, GemmaMultipliesEmbeddingsWithANumberOfTheWeightsType) {
+  const Json wide = family_config("gemma2").set("hidden_size", 24);
+  EXPECT_EQ(read(wide).embedding_scale, static_cast<double>(4.8989795F));
+  EXPECT_EQ(read(Json(wide).set("torch_dtype", "bfloat16")).embedding_scale, 4.90625);
+  EXPECT_EQ(read(Json(wide).set("torch_dtype", "float16")).embedding_scale, 4.8984375);
+}
+
+TEST(ModelFamilyTest, Gemma3RotatesLocalLayersByAnotherBase) {
+  const Json gemma = family_config("gemma3_text").set("sliding_window", 128);
+  const Json six =
+      Json(gemma)
+          .set("num_hidden_layers", 7)
+          .set("rope_local_base_freq", 500.0)
+          .set("rope_scaling", Json::object({{"rope_type", "linear"}, {"factor", 8.0}}));
+  const ModelSpec spec = read(six);
+  EXPECT_TRUE(spec.qk_norm);
+  EXPECT_EQ(spec.score_cap, 0.0);
+  EXPECT_EQ(spec.local_rope_theta, 500.0);
+  EXPECT_EQ(spec.rope_scaling.factor, 8.0);
+  EXPECT_TRUE(spec.local(4));
+  EXPECT_FALSE(spec.local(5));
+  EXPECT_TRUE(spec.local(6));
+  const Json newer = Json::parse(R"({"sliding_attention": {"rope_theta": 7.0},
+      "full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 9.0}})",
+                                 "test");
+  EXPECT_EQ(
+      read(Json(gemma).set("rope_theta", nullptr).set("rope_parameters", newer)).local_rope_theta,
+      7.0);
+  EXPECT_EQ(read(Json(gemma).set("rope_parameters", newer)).rope_theta, 9.0);
+  EXPECT_THAT(refusal_of(Json(gemma).set("attn_logit_softcapping", 50.0)),
+              HasSubstr("attn_logit_softcapping is 50"));
+  EXPECT_THAT(refusal_of(Json(gemma).set("sliding_window", nullptr)),
+              HasSubstr("sliding_window is null, expected the window"));
+  EXPECT_EQ(refusal_of(family_config("gemma3")),
+            "config.json: model_type is \"gemma3\", the vision tower is not supported yet");
+}
+
+TEST(ModelFamilyTest, GraniteHybridWithoutExpertsIsAGraniteByOtherNames) {
+  const WarningCatcher warnings;
+  const Json dense = family_config("granitemoehybrid")
+                         .set("num_local_experts", 0)
+                         .set("layer_types", Json::array({"attention", "attention"}))
+                         .set("shared_intermediate_size", 24)
+                         .set("position_embedding_type", "rope")
+                         .set("mamba_n_heads", 4);
+  const ModelSpec spec = read(dense);
+  EXPECT_EQ(spec.feed_forward, 24);
+  EXPECT_EQ(spec.positions, PositionKind::Rope);
+  EXPECT_TRUE(has_tensor(spec, "model.layers.0.shared_mlp.input_linear.weight"));
+  EXPECT_EQ(read(Json(dense).set("position_embedding_type", "nope")).positions, PositionKind::None);
+  EXPECT_EQ(warnings.text(), "");
+  EXPECT_THAT(refusal_of(Json(dense).set("num_local_experts", 8)),
+              HasSubstr("num_local_experts is 8, mixture of experts is not supported yet"));
+  EXPECT_THAT(refusal_of(Json(dense).set("num_local_experts", nullptr)),
+              HasSubstr("mixture of experts is not supported yet"));
+  EXPECT_THAT(refusal_of(Json(dense).set("layer_types", Json::array({"mamba", "attention"}))),
+              HasSubstr("state-space (Mamba) layers are not supported yet"));
+}
+
+TEST(ModelFamilyTest, EveryFamilyWritesWhatItReadsBack) {
+  for (const Family& family : families()) {
+    Json config = family_config(std::string(family.model_type)).set("attn_pdrop", 0);
+    config.set("embd_pdrop", 0).set("resid_pdrop", 0).set("sliding_window", nullptr);
+    if (family.model_type == "granitemoehybrid") {
+      config.set("num_local_experts", 0)
+          .set("layer_types", Json::array({"attention", "attention"}))
+          .set("shared_intermediate_size", 24)
+          .set("position_embedding_type", "rope");
+    }
+    if (family.local_rope_theta > 0) {
+      config.set("sliding_window", 9);
+    }
+    if (family.biases == Biases::All) {
+      config.set("num_key_value_heads", nullptr);
+    }
+    const ModelSpec spec = read(config);
+    const Json written = model_config_json(spec);
+    const ModelSpec again = read(written);
+    EXPECT_EQ(model_config_json(again), written) << family.model_type;
+    EXPECT_EQ(again.model_type, family.model_type);
+    EXPECT_EQ(parameter_count(again), parameter_count(spec)) << family.model_type;
+    EXPECT_EQ(again.local_layers, spec.local_layers) << family.model_type;
+  }
+}
+
 TEST(ModelFamilyTest, NamesTheTensorsOfALlama) {
   const ModelSpec spec = read(m0_config().set("attention_bias", true));
   EXPECT_TRUE(has_tensor(spec, "model.layers.1.self_attn.k_proj.bias"));

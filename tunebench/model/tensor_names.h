@@ -40,4 +40,35 @@ inline constexpr TensorNames kLlamaNames = {
     .head = "lm_head",
 };
 
+/// Those of Llama with the norms of each head that Qwen3 has.
+inline constexpr TensorNames kQwen3Names = [] {
+  TensorNames names = kLlamaNames;
+  names.query_norm = "self_attn.q_norm";
+  names.key_norm = "self_attn.k_norm";
+  return names;
+}();
+
+/// Norms around each half of a block.
+inline constexpr TensorNames kGemmaNames = [] {
+  TensorNames names = kQwen3Names;
+  names.post_attention_norm = "post_attention_layernorm";
+  names.middle_norm = "pre_feedforward_layernorm";
+  names.post_mlp_norm = "post_feedforward_layernorm";
+  return names;
+}();
+
+inline constexpr TensorNames kPhi3Names = [] {
+  TensorNames names = kLlamaNames;
+  names.qkv = {"self_attn.qkv_proj"};
+  names.gate_up = {"mlp.gate_up_proj"};
+  return names;
+}();
+
+inline constexpr TensorNames kGraniteHybridNames = [] {
+  TensorNames names = kLlamaNames;
+  names.gate_up = {"shared_mlp.input_linear"};
+  names.down = "shared_mlp.output_linear";
+  return names;
+}();
+
 }  // namespace tunebench::model

@@ -43,6 +43,24 @@ Matrix stored_matrix(const model::SafetensorsSet& set, const std::string& name, 
   return matrix;
 }
 
+/// Where a gradient is zero but for rounding - keys that are not rotated do not depend on their
+/// bias - AdamW makes steps of full size of the rounding, and neither side's are right. There
+/// `got` becomes `wanted`, after a look that it went no further than `farthest`.
+void take_out_noise(View got, View wanted, View gradient, double farthest) {
+  constexpr double kNoise = 1e-5;
+  double largest = 0;
+  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
+    largest = std::max(largest, std::abs(Matrix::element(gradient, i)));
+  }
+  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
+    if (std::abs(Matrix::element(gradient, i)) < kNoise * largest) {
+      const double target = Matrix::element(wanted, i);
+      EXPECT_LE(std::abs(Matrix::element(got, i) - target), farthest);
+      Matrix::set_element(got, i, target);
+    }
+  }
+}
+
 class GoldenTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   [[nodiscard]] model::SafetensorsSet stored(const char* file) const {
@@ -128,9 +146,15 @@ TEST_P(GoldenTest, ParametersAfterThreeClippedAdamwStepsAreThoseOfPyTorch) {
     EXPECT_GT(result.grad_norm, number("max_grad_norm")) << "this step was not clipped";
   }
   const model::SafetensorsSet trained = stored("trained.safetensors");
+  const model::SafetensorsSet gradients = stored("gradients.safetensors");
+  const double farthest = 2.0 * 3.0 * 1.1 * number("learning_rate");
   for (const std::string& name : names()) {
     const View got = tuning.parameter(name);
     Matrix wanted = stored_matrix(trained, name, got);
+    if (name.ends_with(".bias")) {
+      Matrix gradient = stored_matrix(gradients, name, got);
+      take_out_noise(got, wanted.view(), gradient.view(), farthest);
+    }
     EXPECT_LT(relative_difference(got, wanted.view()), kTensorTolerance) << name;
   }
 }
