@@ -100,7 +100,7 @@ std::shared_ptr<data::Dataset> PointOpener::dataset_of(const experiment::Point& 
 bool PointOpener::check_length(const experiment::Point& point, const model::ModelSource& source) {
   const std::int64_t length = point.integer("model_max_length");
   // A tokenizer may set a smaller limit, and samples cut to it would not be what the point says.
-  const std::int64_t most = data::effective_length(source, source.spec.max_positions);
+  const std::int64_t most = data::effective_length(source, model::longest_sequence(source.spec));
   if (length <= most) {
     return true;
   }

@@ -173,11 +173,11 @@ int list_models(const Invocation& invocation, Console& console) {
   for (const model::Preset& preset : model::presets()) {
     const std::int64_t parameters = model::parameter_count(preset.spec);
     table.add_row({preset.name, "preset", with_thousands(parameters),
-                   with_thousands(preset.spec.max_positions), preset.description});
+                   with_thousands(model::longest_sequence(preset.spec)), preset.description});
     rows.push_back(Json::object({{"name", preset.name},
                                  {"kind", "preset"},
                                  {"parameters", parameters},
-                                 {"max_positions", preset.spec.max_positions},
+                                 {"max_positions", model::longest_sequence(preset.spec)},
                                  {"description", preset.description}}));
   }
   for (const model::KnownModel& known : model::known_models()) {

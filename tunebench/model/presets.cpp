@@ -27,7 +27,7 @@ ModelSpec smollm2_135m() {
   spec.head_width = 64;
   spec.feed_forward = 1536;
   spec.max_positions = 8192;
-  spec.rms_epsilon = 1e-5;
+  spec.norm_epsilon = 1e-5;
   spec.rope_theta = 100000.0;
   spec.tied_head = true;
   spec.initializer_range = 1.0 / 24.0;
