@@ -115,6 +115,68 @@ void write_gemma(const ModelSpec& spec, Json& config) {
       .set("final_logit_softcapping", cap(spec.logit_cap));
 }
 
+/// Dropout is not computed; `silent` is what its class takes when the file says nothing.
+void refuse_dropout(ConfigReader& reader, std::string_view key, double silent) {
+  const Json* value = reader.value(key);
+  const double share = value != nullptr && value->is_number() ? value->as_double()
+                       : reader.has_key(key)                  ? 0.0
+                                                              : silent;
+  if (share != 0.0) {
+    throw reader.unsupported(
+        key, fmt::format("so {} of it is dropped, and dropout is not supported; to train without "
+                         "it write 0 there",
+                         shortest(share)));
+  }
+}
+
+void read_gpt_bigcode(ConfigReader& reader, ModelSpec& spec) {
+  for (const char* key : {"attn_pdrop", "embd_pdrop", "resid_pdrop"}) {
+    refuse_dropout(reader, key, 0.1);
+  }
+  const bool one_key_head = reader.boolean_or("multi_query", true);
+  const std::int64_t kv_heads = one_key_head ? 1 : spec.heads;
+  if (reader.stated("num_key_value_heads") && spec.kv_heads != kv_heads) {
+    throw reader.unsupported("num_key_value_heads",
+                             fmt::format("and multi_query asks for {}; keep one", kv_heads));
+  }
+  spec.kv_heads = kv_heads;
+  spec.interleaved_qkv = !one_key_head;
+  spec.attention_scale = reader.boolean_or("scale_attn_weights", true) ? 0.0 : 1.0;
+  for (const char* unused :
+       {"attention_softmax_in_fp32", "scale_attention_softmax_in_fp32", "inference_runner",
+        "pre_allocate_kv_cache", "validate_runner_input", "summary_activation",
+        "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"}) {
+    static_cast<void>(reader.value(unused));
+  }
+}
+
+void write_gpt_bigcode(const ModelSpec& spec, Json& config) {
+  config.set("multi_query", !spec.interleaved_qkv)
+      .set("scale_attn_weights", spec.attention_scale == 0.0)
+      .set("attn_pdrop", 0.0)
+      .set("embd_pdrop", 0.0)
+      .set("resid_pdrop", 0.0);
+}
+
+void read_bloom(ConfigReader& reader, ModelSpec& spec) {
+  for (const char* key : {"attention_dropout", "hidden_dropout"}) {
+    refuse_dropout(reader, key, 0.0);
+  }
+  if (reader.boolean_or("apply_residual_connection_post_layernorm", false)) {
+    throw reader.unsupported("apply_residual_connection_post_layernorm", "only false is supported");
+  }
+  spec.interleaved_qkv = true;
+  if (spec.kv_heads != spec.heads) {
+    throw reader.invalid("num_key_value_heads", fmt::format("{}, as many as heads", spec.heads));
+  }
+  // The last is a way of computing, with the same result.
+  for (const char* unused :
+       {"offset_alibi", "masked_softmax_fusion", "bias_dropout_fusion", "skip_bias_add",
+        "skip_bias_add_qkv", "attention_softmax_in_fp32", "slow_but_exact", "pretraining_tp"}) {
+    static_cast<void>(reader.value(unused));
+  }
+}
+
 void add_llamas(std::vector<Family>& list) {
   list.push_back({.model_type = "llama",
                   .architecture = "LlamaForCausalLM",
@@ -196,11 +258,56 @@ void add_gemmas(std::vector<Family>& list) {
   list.push_back(gemma);
 }
 
+/// From before rotation and gates: layer norms, biases everywhere, one projection up.
+void add_older_transformers(std::vector<Family>& list) {
+  list.push_back({.model_type = "gpt_bigcode",
+                  .architecture = "GPTBigCodeForCausalLM",
+                  .names = kGptBigCodeNames,
+                  .keys = {.width = "n_embd",
+                           .layers = "n_layer",
+                           .heads = "n_head",
+                           .feed_forward = "n_inner",
+                           .positions = "n_positions",
+                           .epsilon = "layer_norm_epsilon",
+                           .activation = "activation_function"},
+                  .max_positions = 1024,
+                  .norm_epsilon = 1e-5,
+                  .tied_head = true,
+                  .activation = Activation::GeluTanh,
+                  .norm = NormKind::Layer,
+                  .positions = PositionKind::Learned,
+                  .biases = Biases::All,
+                  .gated_mlp = false,
+                  .read_own = read_gpt_bigcode,
+                  .write_own = write_gpt_bigcode});
+  list.push_back({.model_type = "bloom",
+                  .architecture = "BloomForCausalLM",
+                  .names = kBloomNames,
+                  .keys = {.width = "n_embed",
+                           .layers = "n_layer",
+                           .heads = "n_head",
+                           .feed_forward = "n_inner",
+                           .positions = "seq_length",
+                           .epsilon = "layer_norm_epsilon",
+                           .activation = "activation_function"},
+                  .max_positions = 2048,
+                  .norm_epsilon = 1e-5,
+                  .tied_head = true,
+                  .activation = Activation::GeluTanh,
+                  .norm = NormKind::Layer,
+                  .positions = PositionKind::Alibi,
+                  .biases = Biases::All,
+                  .embedding_norm = true,
+                  .gated_mlp = false,
+                  .read_own = read_bloom});
+}
+
 std::vector<Family> make_families() {
   std::vector<Family> list;
   add_llamas(list);
   add_granites(list);
   add_gemmas(list);
+  add_older_transformers(list);
   return list;
 }
 

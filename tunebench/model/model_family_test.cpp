@@ -225,6 +225,76 @@ TEST(ModelFamilyTest, GraniteHybridWithoutExpertsIsAGraniteByOtherNames) {
               HasSubstr("state-space (Mamba) layers are not supported yet"));
 }
 
+TEST(ModelFamilyTest, GptBigCodeReadsItsOwnNamesOfSizes) {
+  const WarningCatcher warnings;
+  const Json config = Json::parse(
+      R"({"model_type": "gpt_bigcode", "architectures": ["GPTBigCodeForCausalLM"],
+          "activation_function": "gelu", "attention_softmax_in_fp32": true, "attn_pdrop": 0,
+          "bos_token_id": 0, "embd_pdrop": 0, "eos_token_id": 0, "layer_norm_epsilon": 1e-5,
+          "multi_query": true, "n_embd": 16, "n_head": 4, "n_inner": 40, "n_layer": 2,
+          "n_positions": 32, "resid_pdrop": 0, "scale_attn_weights": true, "summary_type": "cls_index",
+          "vocab_size": 53})",
+      "config.json");
+  const ModelSpec spec = read(config);
+  EXPECT_EQ(spec.width, 16);
+  EXPECT_EQ(spec.kv_heads, 1);
+  EXPECT_EQ(spec.feed_forward, 40);
+  EXPECT_EQ(spec.max_positions, 32);
+  EXPECT_EQ(spec.positions, PositionKind::Learned);
+  EXPECT_EQ(spec.activation, Activation::Gelu);
+  EXPECT_TRUE(spec.tied_head && spec.qkv_bias && spec.mlp_bias && !spec.gated_mlp);
+  EXPECT_FALSE(spec.interleaved_qkv);
+  EXPECT_TRUE(has_tensor(spec, "transformer.h.1.attn.c_attn.bias"));
+  EXPECT_TRUE(has_tensor(spec, "transformer.wpe.weight"));
+  EXPECT_EQ(warnings.text(), "");
+  const ModelSpec many = read(Json(config).set("multi_query", false).set("n_inner", nullptr));
+  EXPECT_EQ(many.kv_heads, 4);
+  EXPECT_EQ(many.feed_forward, 64);
+  EXPECT_TRUE(many.interleaved_qkv);
+  EXPECT_EQ(read(Json(config).set("scale_attn_weights", false)).attention_scale, 1.0);
+  EXPECT_THAT(
+      refusal_of(Json(config).set("attn_pdrop", 0.1)),
+      HasSubstr("attn_pdrop is 0.1, so 0.1 of it is dropped, and dropout is not supported"));
+  EXPECT_THAT(refusal_of(Json(config).set("num_key_value_heads", 2)),
+              HasSubstr("num_key_value_heads is 2, and multi_query asks for 1"));
+  EXPECT_THAT(refusal_of(Json(config).set("hidden_size", 17)),
+              HasSubstr("hidden_size is 17, and n_embd says something else; keep one"));
+}
+
+TEST(ModelFamilyTest, GptBigCodeDropsWhereItsFileIsSilent) {
+  EXPECT_THAT(refusal_of(family_config("gpt_bigcode").set("num_key_value_heads", nullptr)),
+              HasSubstr("attn_pdrop is missing, so 0.1 of it is dropped"));
+}
+
+TEST(ModelFamilyTest, BloomReadsItsOwnNamesOfSizes) {
+  const WarningCatcher warnings;
+  const Json config = Json::parse(
+      R"({"model_type": "bloom", "architectures": ["BloomForCausalLM"],
+          "apply_residual_connection_post_layernorm": false, "attention_dropout": 0.0,
+          "attention_softmax_in_fp32": true, "bias_dropout_fusion": true, "bos_token_id": 1,
+          "eos_token_id": 2, "hidden_dropout": 0.0, "initializer_range": 0.02,
+          "layer_norm_epsilon": 1e-5, "masked_softmax_fusion": true, "n_embed": 12,
+          "n_inner": null, "n_layer": 2, "num_attention_heads": 6, "offset_alibi": 100,
+          "pad_token_id": 3, "pretraining_tp": 4, "seq_length": 2048, "skip_bias_add": true,
+          "skip_bias_add_qkv": false, "torch_dtype": "float16", "unk_token_id": 0,
+          "use_cache": true, "vocab_size": 53})",
+      "config.json");
+  const ModelSpec spec = read(config);
+  EXPECT_EQ(spec.width, 12);
+  EXPECT_EQ(spec.feed_forward, 48);
+  EXPECT_EQ(spec.head_width, 2);
+  EXPECT_EQ(spec.max_positions, 2048);
+  EXPECT_EQ(spec.positions, PositionKind::Alibi);
+  EXPECT_TRUE(spec.embedding_norm && spec.interleaved_qkv && spec.tied_head);
+  EXPECT_TRUE(has_tensor(spec, "transformer.word_embeddings_layernorm.bias"));
+  EXPECT_TRUE(has_tensor(spec, "transformer.h.1.self_attention.query_key_value.weight"));
+  EXPECT_EQ(warnings.text(), "");
+  EXPECT_THAT(refusal_of(Json(config).set("apply_residual_connection_post_layernorm", true)),
+              HasSubstr("only false is supported"));
+  EXPECT_THAT(refusal_of(Json(config).set("hidden_dropout", 0.1)),
+              HasSubstr("hidden_dropout is 0.1"));
+}
+
 TEST(ModelFamilyTest, EveryFamilyWritesWhatItReadsBack) {
   for (const Family& family : families()) {
     Json config = family_config(std::string(family.model_type)).set("attn_pdrop", 0);

@@ -138,6 +138,27 @@ TEST_F(ModelFolderTest, RefusesAnUntiedModelWithoutAHead) {
   EXPECT_EQ(parameter_count(resolve().spec), 13008);
 }
 
+TEST_F(ModelFolderTest, TakesTensorsWithoutTheFirstWordOfTheirNames) {
+  const Json bloom = Json::object(
+      {{"model_type", "bloom"}, {"vocab_size", 20}, {"n_embed", 8}, {"n_layer", 1}, {"n_head", 2}});
+  std::vector<TensorData> tensors = tensors_of(spec(bloom));
+  for (TensorData& tensor : tensors) {
+    ASSERT_EQ(tensor.name.rfind("transformer.", 0), 0U) << tensor.name;
+    tensor.name = tensor.name.substr(12);
+  }
+  // The head is the embedding; a copy of it may lie beside.
+  tensors.push_back(tensors.front());
+  tensors.back().name = "lm_head.weight";
+  write_folder(path(), bloom, tensors);
+  const WarningCatcher warnings;
+  EXPECT_EQ(resolve().spec.model_type, "bloom");
+  EXPECT_EQ(warnings.text(), "");
+  tensors.erase(tensors.begin() + 1);
+  write_folder(path(), bloom, tensors);
+  EXPECT_THAT(refusal(),
+              HasSubstr("tensor 'transformer.word_embeddings_layernorm.weight' is missing"));
+}
+
 TEST_F(ModelFolderTest, RefusesWrongShapesAndTypes) {
   write_folder(path(), m0_config().set("intermediate_size", 33), tensors_of(spec(m0_config())));
   EXPECT_EQ(refusal(), path().string() +

@@ -71,4 +71,32 @@ inline constexpr TensorNames kGraniteHybridNames = [] {
   return names;
 }();
 
+inline constexpr TensorNames kGptBigCodeNames = {
+    .embedding = "transformer.wte",
+    .positions = "transformer.wpe",
+    .blocks = "transformer.h",
+    .input_norm = "ln_1",
+    .qkv = {"attn.c_attn"},
+    .output = "attn.c_proj",
+    .middle_norm = "ln_2",
+    .gate_up = {"mlp.c_fc"},
+    .down = "mlp.c_proj",
+    .final_norm = "transformer.ln_f",
+    .head = "lm_head",
+};
+
+inline constexpr TensorNames kBloomNames = {
+    .embedding = "transformer.word_embeddings",
+    .embedding_norm = "transformer.word_embeddings_layernorm",
+    .blocks = "transformer.h",
+    .input_norm = "input_layernorm",
+    .qkv = {"self_attention.query_key_value"},
+    .output = "self_attention.dense",
+    .middle_norm = "post_attention_layernorm",
+    .gate_up = {"mlp.dense_h_to_4h"},
+    .down = "mlp.dense_4h_to_h",
+    .final_norm = "transformer.ln_f",
+    .head = "lm_head",
+};
+
 }  // namespace tunebench::model
