@@ -184,14 +184,12 @@ int list_models(const Invocation& invocation, Console& console) {
     if (is_preset(known.name)) {
       continue;
     }
-    const std::string source =
-        known.source.empty() ? "no public source" : "get its folder: " + known.source;
-    table.add_row({known.name, "name", "", "", source});
+    table.add_row({known.name, "name", "", "", known.reason});
     rows.push_back(Json::object({{"name", known.name},
                                  {"kind", "name"},
                                  {"parameters", nullptr},
                                  {"max_positions", nullptr},
-                                 {"description", source}}));
+                                 {"description", known.reason}}));
   }
   write_result(console, invocation.json() ? json_text(rows)
                                           : table.text() +

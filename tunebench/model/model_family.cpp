@@ -1,7 +1,6 @@
 #include "tunebench/model/model_family.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -27,18 +26,15 @@ void write_granite(const ModelSpec& spec, Json& config) {
       .set("attention_multiplier", spec.attention_scale);
 }
 
-constexpr std::string_view kExperts = "mixture of experts is not supported yet";
-constexpr std::string_view kVision = "the vision tower is not supported yet";
-
 /// Granite 4.0 without experts and without state-space layers: what is left is a Granite.
 void read_granite_hybrid(ConfigReader& reader, ModelSpec& spec) {
   read_granite(reader, spec);
   const Json* experts = reader.value("num_local_experts");
   if (experts == nullptr || !experts->is_int() || experts->as_int() != 0) {
-    throw reader.unsupported("num_local_experts", kExperts);
+    throw reader.unsupported("num_local_experts", kNoExperts);
   }
   if (reader.value("layer_types") == nullptr) {
-    throw reader.unsupported("layer_types", "state-space (Mamba) layers are not supported yet");
+    throw reader.unsupported("layer_types", kNoStateSpace);
   }
   // Any other word, and none, means that nothing is rotated.
   if (reader.text("position_embedding_type").value_or("") != "rope") {
@@ -311,24 +307,6 @@ std::vector<Family> make_families() {
   return list;
 }
 
-/// model_type of what is known and not supported yet.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kReasons = {{
-    {"mixtral", kExperts},
-    {"granitemoe", kExperts},
-    {"granitemoeshared", kExperts},
-    {"qwen2_moe", kExperts},
-    {"qwen3_moe", kExperts},
-    {"olmoe", kExperts},
-    {"deepseek_v3", kExperts},
-    {"gpt_oss", kExperts},
-    {"llava", kVision},
-    {"llava_next", kVision},
-    {"gemma3", kVision},
-    {"mllama", kVision},
-    {"qwen2_vl", kVision},
-    {"qwen2_5_vl", kVision},
-}};
-
 }  // namespace
 
 const std::vector<Family>& families() {
@@ -357,10 +335,22 @@ std::string family_names() {
   return names;
 }
 
+const std::vector<RefusedModelType>& refused_model_types() {
+  static const std::vector<RefusedModelType> list = {
+      {"mixtral", kNoExperts},     {"granitemoe", kNoExperts}, {"granitemoeshared", kNoExperts},
+      {"qwen2_moe", kNoExperts},   {"qwen3_moe", kNoExperts},  {"olmoe", kNoExperts},
+      {"deepseek_v3", kNoExperts}, {"gpt_oss", kNoExperts},    {"mamba", kNoStateSpace},
+      {"mamba2", kNoStateSpace},   {"bamba", kNoStateSpace},   {"gemma3", kNoVision},
+      {"llava", kNoVision},        {"llava_next", kNoVision},  {"mllama", kNoVision},
+      {"qwen2_vl", kNoVision},     {"qwen2_5_vl", kNoVision},
+  };
+  return list;
+}
+
 std::string_view reason_against(std::string_view model_type) {
-  for (const auto& [type, reason] : kReasons) {
-    if (type == model_type) {
-      return reason;
+  for (const RefusedModelType& refused : refused_model_types()) {
+    if (refused.model_type == model_type) {
+      return refused.reason;
     }
   }
   return {};

@@ -12,6 +12,12 @@
 
 namespace tunebench::model {
 
+/// Why something is refused that will not be for ever.
+inline constexpr std::string_view kNoExperts = "mixture of experts is not supported yet";
+inline constexpr std::string_view kNoStateSpace =
+    "state-space (Mamba) layers are not supported yet";
+inline constexpr std::string_view kNoVision = "the vision tower is not supported yet";
+
 /// What config.json calls the sizes. For width, layers, heads and positions the names of Llama are
 /// understood, too.
 struct SizeKeys {
@@ -79,8 +85,14 @@ const Family& family_of(const ModelSpec& spec);
 /// "llama, mistral and qwen2": for messages.
 std::string family_names();
 
-/// Why models of this type cannot be trained, as far as that is known: "mixture of experts is not
-/// supported yet". Empty: nothing is known of it.
+/// What is known and refused.
+struct RefusedModelType {
+  std::string_view model_type;
+  std::string_view reason;  ///< "mixture of experts is not supported yet"
+};
+const std::vector<RefusedModelType>& refused_model_types();
+
+/// The reason of refused_model_types(); empty: nothing is known of this type.
 std::string_view reason_against(std::string_view model_type);
 
 }  // namespace tunebench::model

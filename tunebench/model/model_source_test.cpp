@@ -39,7 +39,7 @@ class ModelFolderTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST(ModelSourceTest, KnowsTwoPresets) {
+TEST(ModelSourceTest, KnowsPresetsToMeasureAndToTest) {
   const ModelSource smol = resolve_model("smollm2-135m");
   EXPECT_TRUE(smol.random_weights());
   EXPECT_EQ(smol.spec.layers, 30);
@@ -70,10 +70,14 @@ TEST(ModelSourceTest, KnowsTheNamesOfTheReferenceSystem) {
     names.insert(model.name);
   }
   EXPECT_EQ(names.size(), 41U);
-  EXPECT_EQ(message_of([] { resolve_model("granite-3-8b"); }),
-            "model 'granite-3-8b' is known by name, but its shape is not built in; download "
-            "ibm-granite/granite-3.0-8b-base and give its folder (see: tunebench models)");
-  EXPECT_EQ(code_of([] { resolve_model("llama-7b"); }), ErrorCode::Unsupported);
+  EXPECT_EQ(resolve_model("granite-3-8b").spec.model_type, "granite");
+  EXPECT_EQ(message_of([] { resolve_model("mixtral-8x7b-instruct-v0.1"); }),
+            "model 'mixtral-8x7b-instruct-v0.1' is known by name, but mixture of experts is not "
+            "supported yet (see: tunebench models)");
+  EXPECT_EQ(message_of([] { resolve_model("allam-1-13b"); }),
+            "model 'allam-1-13b' is known by name, but its shape is not published; give the folder "
+            "that holds it (see: tunebench models)");
+  EXPECT_EQ(code_of([] { resolve_model("granite-4.0-h-tiny"); }), ErrorCode::Unsupported);
 }
 
 TEST_F(ModelFolderTest, ReadsAFolder) {

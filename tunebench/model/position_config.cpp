@@ -292,7 +292,7 @@ std::vector<bool> read_layers(ConfigReader& reader, const Family& family, const 
     if (!full && (name != "sliding_attention" || family.window_rule == WindowRule::None)) {
       const bool state_space = name == "mamba" || name == "linear_attention";
       throw reader.unsupported("layer_types",
-                               state_space ? "state-space (Mamba) layers are not supported yet"
+                               state_space ? kNoStateSpace
                                : family.window_rule == WindowRule::None
                                    ? "only full_attention is supported"
                                    : "only full_attention and sliding_attention are supported");

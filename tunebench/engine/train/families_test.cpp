@@ -1,19 +1,24 @@
 // What every family promises beside its recorded values, on the shape of each recorded model.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tunebench/base/files.h"
 #include "tunebench/base/random.h"
 #include "tunebench/engine/train/fine_tuning.h"
 #include "tunebench/engine/train/golden_cases.h"
 #include "tunebench/engine/train/test_backends.h"
 #include "tunebench/model/model_family.h"
 #include "tunebench/model/model_source.h"
+#include "tunebench/model/safetensors.h"
+#include "tunebench/model/safetensors_writer.h"
 
 namespace tunebench::engine {
 namespace {
@@ -35,6 +40,33 @@ data::MicroBatch family_batch(const model::ModelSpec& spec, std::int64_t samples
     batch.labels.push_back(last ? data::kIgnoredLabel : batch.ids[static_cast<std::size_t>(i + 1)]);
   }
   return batch;
+}
+
+/// The same tensors in another stored type.
+void write_as(const model::SafetensorsSet& stored, model::StoredType type,
+              const std::filesystem::path& file) {
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<model::TensorToStore> tensors;
+  for (const model::StoredTensor& tensor : stored.tensors()) {
+    std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+    stored.read_float32(tensor, values);
+    std::vector<std::byte>& bytes = memory.emplace_back();
+    for (const float value : values) {
+      const auto append = [&bytes](const auto& number) {
+        const auto raw = std::as_bytes(std::span(&number, 1));
+        bytes.insert(bytes.end(), raw.begin(), raw.end());
+      };
+      if (type == model::StoredType::F32) {
+        append(value);
+      } else if (type == model::StoredType::BF16) {
+        append(model::bfloat16_from_float(value));
+      } else {
+        append(model::half_from_float(value));
+      }
+    }
+    tensors.push_back({tensor.name, type, tensor.shape, bytes});
+  }
+  model::write_safetensors(file, tensors);
 }
 
 class FamiliesTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
@@ -105,6 +137,25 @@ TEST_P(FamiliesTest, EveryRungGivesTheSameBitsInThePlannedMemory) {
     const std::vector<float> weights = weights_of(tuning);
     kept = kept.empty() ? weights : kept;
     EXPECT_EQ(weights, kept) << recompute_name(rung);
+  }
+}
+
+TEST_P(FamiliesTest, LoadsEachStoredTypeAndRoundsToEachTypeAskedFor) {
+  const data::MicroBatch batch = family_batch(source_.spec, kSamples, kLength, 4);
+  const double wanted = start().step(std::vector{batch}).loss;
+  const model::SafetensorsSet stored = model::SafetensorsSet::open_folder(*source_.folder);
+  const TemporaryFolder copy;
+  std::filesystem::copy(*source_.folder / "config.json", copy.path() / "config.json");
+  source_.folder = copy.path();
+  for (const model::StoredType type :
+       {model::StoredType::F32, model::StoredType::BF16, model::StoredType::F16}) {
+    write_as(stored, type, copy.path() / "model.safetensors");
+    for (const char* torch_dtype : {"float32", "bfloat16", "float16"}) {
+      options_.torch_dtype = torch_dtype;
+      // The recorded weights are bfloat16 values, and all but the smallest are float16 values.
+      EXPECT_NEAR(start().step(std::vector{batch}).loss, wanted, 1e-4 * wanted)
+          << model::stored_type_name(type) << " as " << torch_dtype;
+    }
   }
 }
 
