@@ -172,7 +172,7 @@ TEST(Keeping, AdosStoreItsCsvAndItsYamlHoldTheSame) {
   EXPECT_THAT(import_of("history-store.yaml", true).out, HasSubstr("0 new, 8 known"));
   EXPECT_THAT(import_of("sft.db", false).out, HasSubstr("5 new, 0 known"));
   EXPECT_THAT(session.run({"show"}).out, HasSubstr("batch_size is 3 but number_gpus is 2"));
-  EXPECT_THAT(import_of("history-space.yaml", true).err, HasSubstr("no sample store"));
+  EXPECT_THAT(import_of("sft-space.yaml", false).err, HasSubstr("no sample store"));
 }
 
 }  // namespace

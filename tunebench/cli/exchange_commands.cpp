@@ -73,7 +73,8 @@ Json result_of(const exchange::Imported& result) {
   for (const std::string& note : result.notes) {
     notes.push_back(note);
   }
-  return Json::object({{"new", result.added},
+  return Json::object({{"schema", "tunebench.import/1"},
+                       {"new", result.added},
                        {"known", result.known},
                        {"runs", std::move(runs)},
                        {"rejected", std::move(rejected)},
@@ -166,8 +167,10 @@ exchange::Imported import_any(const Invocation& invocation, const std::filesyste
                             display_path(file)));
   }
   if (kind == exchange::FileKind::Bundle) {
-    if (!map.empty()) {
-      throw Error(ErrorCode::InvalidInput, "a bundle has no columns to map");
+    for (const char* other : {"map", "metric", "set", "experiment", "separator"}) {
+      if (const config::GivenOption* given = invocation.line.find(other)) {
+        throw Error(ErrorCode::InvalidInput, given->spelled + " has no meaning for a bundle");
+      }
     }
     const std::unique_ptr<store::Store> store =
         store::open_store(location, store::OpenMode::Create);
@@ -236,7 +239,8 @@ int export_bundle(const Invocation& invocation, Console& console) {
   if (content.missing_logs > 0) {
     console.err << fmt::format("{} logs are not there any more\n", content.missing_logs);
   }
-  write_result(console, invocation.json() ? Json::object({{"file", display_path(file)},
+  write_result(console, invocation.json() ? Json::object({{"schema", "tunebench.bundle/1"},
+                                                          {"file", display_path(file)},
                                                           {"runs", content.runs},
                                                           {"measurements", content.records},
                                                           {"logs", content.logs},

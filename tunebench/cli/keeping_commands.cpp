@@ -25,7 +25,10 @@ std::unique_ptr<store::Store> open_for_keeping(const Invocation& invocation) {
 /// The result of a command that changes the store: a sentence, or with --json what it says.
 int answer(const Invocation& invocation, Console& console, const std::string& text,
            const Json& json) {
-  write_result(console, invocation.json() ? json.dump(2) + "\n" : text + "\n");
+  Json::Object members{{"schema", fmt::format("tunebench.{}/1", invocation.words.front())}};
+  members.insert(members.end(), json.as_object().begin(), json.as_object().end());
+  write_result(console,
+               (invocation.json() ? Json::object(std::move(members)).dump(2) : text) + "\n");
   return kOk;
 }
 
@@ -129,7 +132,11 @@ int check(const Invocation& invocation, Console& console) {
     text += printable(problem) + "\n";
   }
   if (invocation.json()) {
-    text = Json::object({{"ok", problems.empty()}, {"problems", std::move(rows)}}).dump(2) + "\n";
+    text = Json::object({{"schema", "tunebench.check/1"},
+                         {"ok", problems.empty()},
+                         {"problems", std::move(rows)}})
+               .dump(2) +
+           "\n";
   } else if (problems.empty()) {
     text = "all is well\n";
   }

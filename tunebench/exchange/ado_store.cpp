@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -85,8 +84,7 @@ class AdoSampleStore {
             read.inputs = property_values(&entity.at("constitutive_property_values"));
             entities_[row[0]] = std::move(read);
           } catch (const Error& error) {
-            rows_.reject(fmt::format("entity {}", excerpt(row[0])), error.message());
-            damaged_.insert(row[0]);
+            damaged_[row[0]] = error.message();
           }
         });
   }
@@ -105,10 +103,11 @@ class AdoSampleStore {
   }
 
   void read_result(const std::string& uid, const std::string& entity, const std::string& data) {
-    if (damaged_.contains(entity)) {
-      return;  // its entity was told
-    }
     const std::string where = fmt::format("result {} of entity {}", excerpt(uid), excerpt(entity));
+    if (const auto damaged = damaged_.find(entity); damaged != damaged_.end()) {
+      rows_.reject(where, "its entity is damaged: " + damaged->second);
+      return;
+    }
     try {
       add_ado_result(result_of(uid, where, entity, Json::parse(data, "data")), map_, rows_);
     } catch (const Error& error) {
@@ -163,8 +162,8 @@ class AdoSampleStore {
   const ColumnMap& map_;
   ForeignRows& rows_;
   std::map<std::string, AdoEntity> entities_;
-  std::set<std::string> damaged_;
-  std::map<std::string, Request> requests_;  ///< by result
+  std::map<std::string, std::string> damaged_;  ///< entities and what is wrong with them
+  std::map<std::string, Request> requests_;     ///< by result
 };
 
 bool is_store_id(std::string_view id) {
