@@ -4,7 +4,7 @@
 TB_BUILD_PACKAGES=(
   ca-certificates cmake g++ git ninja-build pkg-config
   libboost-dev libcli11-dev libdnnl-dev libfmt-dev libhwy-dev libpcre2-dev libsqlite3-dev
-  libssl-dev libutf8proc-dev nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev)
+  libssl-dev libutf8proc-dev libyaml-cpp-dev nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev)
 TB_TEST_PACKAGES=(libbenchmark-dev libgmock-dev libgtest-dev python3 python3-pip sqlite3)
 TB_FORMAT_PACKAGES=(clang-format git)
 TB_TIDY_PACKAGES=(clang-tidy)

@@ -54,6 +54,13 @@ std::string Diagnostic::line() const {
   return line;
 }
 
+std::string Diagnostic::text_block() const {
+  if (snippet.empty()) {
+    return line();
+  }
+  return Diagnostic{where, text, ""}.line() + "\n" + snippet + (hint.empty() ? "" : " " + hint);
+}
+
 std::optional<std::string> nearest_word(std::string_view word,
                                         std::span<const std::string> candidates) {
   if (word.empty() || word.size() > kLongestWord) {

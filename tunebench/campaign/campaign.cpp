@@ -206,6 +206,12 @@ class Campaign {
   record::Record measure_once(const Position& position) {
     const PlannedPoint& planned = *position.point;
     const std::string id = new_record_id(tools_.clock, result_.run, ++records_made_);
+    if (!planned.invalid.empty()) {
+      observer_.measuring(position);
+      record::Record record = invalid_record(planned);
+      complete(record, position, id, {});
+      return record;
+    }
     std::error_code ignored;
     std::filesystem::create_directories(tools_.log_folder, ignored);
     measure::Request request{.point = planned.point,
@@ -252,13 +258,28 @@ class Campaign {
     record.set("mfu", *gflops / *roof);
   }
 
+  [[nodiscard]] const std::string& planned_experiment(const PlannedPoint& planned) const {
+    return planned.point.experiment.empty() ? plan_.experiment : planned.point.experiment;
+  }
+
+  /// A point that breaks a rule between its inputs has its record without a child.
+  record::Record invalid_record(const PlannedPoint& planned) const {
+    record::Record record;
+    record.trainer = tools_.trainer.name();
+    record.trainer_version = tools_.trainer.version();
+    record.status = record::Outcome::InvalidConfig;
+    record.reason = planned.invalid;
+    record.started_at = iso_time(tools_.clock.unix_seconds());
+    return record;
+  }
+
   /// What measure does not know: identity, facts of the point, where it was measured.
   void complete(record::Record& record, const Position& position, const std::string& id,
                 const std::filesystem::path& log_file) const {
     record.id = id;
     record.run = result_.run;
     record.key = position.point->key;
-    record.experiment = plan_.experiment;
+    record.experiment = planned_experiment(*position.point);
     record.inputs = without_secrets(position.point->point.inputs);
     record.repeat = position.round;
     record.attempt = position.attempt;

@@ -8,6 +8,7 @@
 
 #include "tunebench/base/diagnostic.h"
 #include "tunebench/base/json.h"
+#include "tunebench/campaign/request.h"
 #include "tunebench/experiment/experiment.h"
 
 namespace tunebench::campaign {
@@ -20,20 +21,6 @@ struct Repeats {
   std::int64_t most = 10;
   /// Each round goes over the points in an order drawn from this seed; absent: as planned.
   std::optional<std::uint64_t> order_seed = {};
-};
-
-/// What to measure, as the user asked for it.
-struct Request {
-  const experiment::Experiment* experiment = nullptr;
-  std::vector<experiment::GivenValues> given;
-  /// Absent: three for several points, one for a single point.
-  std::optional<std::int64_t> repeats = {};
-  std::optional<double> until = {};
-  std::int64_t most_repeats = 10;
-  std::optional<std::uint64_t> order_seed = {};
-  bool fresh = false;                    ///< measure also what is known
-  bool force = false;                    ///< start also what does not fit into memory
-  std::optional<double> timeout_s = {};  ///< per measurement; absent: from the work of the point
 };
 
 /// What measures, and where.
@@ -56,10 +43,11 @@ struct PlannedPoint {
   double timeout_s = 0;
   std::int64_t memory_bytes = 0;  ///< what the trainer may plan with; 0: no bound
   std::vector<std::pair<std::string, Json>> facts = {};  ///< record fields known before measuring
+  std::string invalid = {};  ///< the rule it breaks: recorded as invalid_config, never started
 };
 
 struct Plan {
-  std::string experiment;
+  std::string experiment;  ///< of the first point
   std::vector<PlannedPoint> points = {};
   Repeats repeats = {};
   bool stability = false;  ///< the share of failed runs is what is measured: each run counts
@@ -75,10 +63,17 @@ struct Plan {
 /// Runs of one point that a stability experiment is made of.
 inline constexpr std::int64_t kStabilityRuns = 5;
 
-/// Request to plan: the points, checked against each other's rules, the model's limits and the
-/// dataset. Each model, tokenizer and dataset is opened once. Nothing is written. All mistakes are
-/// reported; with one the plan is not to be used.
+/// Request to plan: the points that the rules keep, at most 100,000, checked against each other's
+/// rules, the model's limits and the dataset. Each model, tokenizer and dataset is opened once.
+/// Nothing is written. All mistakes are reported; with one the plan is not to be used.
 Plan make_plan(const Request& request, Machine machine, Diagnostics& problems);
+
+/// How often a request wants each point of so many. Mistakes are told.
+Repeats repeats_of(const Request& request, bool stability, std::size_t points,
+                   Diagnostics& problems);
+/// Whether a request's experiments are of the kind in which each run counts. That some are and some
+/// are not is a mistake.
+bool stability_of(const Request& request, Diagnostics& problems);
 
 /// Longest time a measurement may take: ten minutes, or, when that is more, what its arithmetic
 /// takes on a slow machine plus the time that the point asks for itself (stop_after_seconds).

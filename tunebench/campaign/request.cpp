@@ -1,0 +1,56 @@
+#include "tunebench/campaign/request.h"
+
+#include <fmt/core.h>
+
+namespace tunebench::campaign {
+namespace {
+
+void refuse(Diagnostics& problems, const std::string& where, const std::string& what,
+            const std::string& hint = "") {
+  problems.push_back({where, what + " is not done by this version", hint});
+}
+
+void check_stop(const StopRequest& stop, Diagnostics& problems) {
+  if (stop.time_s) {
+    refuse(problems, stop.where, "stop 'time'");
+  }
+  if (stop.cost) {
+    refuse(problems, stop.where, "stop 'cost'");
+  }
+  if (stop.no_improvement) {
+    refuse(problems, stop.where, "stop 'no_improvement'");
+  }
+  if (stop.interval) {
+    refuse(problems, stop.where, "stop 'interval'", "until: repeats each point to that interval");
+  }
+  for (const NamedStopper& stopper : stop.stoppers) {
+    refuse(problems, stopper.where, fmt::format("stopper '{}'", stopper.name));
+  }
+}
+
+}  // namespace
+
+std::optional<space::Space> space_of(const Request& request, Diagnostics& problems) {
+  space::SpaceRequest made{
+      .given = request.given, .experiments = request.experiments, .rules = request.rules};
+  if (made.experiments.empty()) {
+    made.experiments.push_back({request.experiment, {}});
+  }
+  return space::make_space(made, problems);
+}
+
+void check_supported(const Request& request, Diagnostics& problems) {
+  if (request.search.method != "grid") {
+    refuse(problems, request.search.where, fmt::format("search '{}'", request.search.method),
+           "grid measures every point");
+  }
+  check_stop(request.stop, problems);
+  if (request.compare) {
+    refuse(problems, request.compare->where, "compare in a plan");
+  }
+  for (const GateRequest& gate : request.fail_if) {
+    refuse(problems, gate.where, "fail_if in a plan");
+  }
+}
+
+}  // namespace tunebench::campaign
