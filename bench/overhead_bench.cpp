@@ -89,7 +89,7 @@ class Bench {
       throw Error(ErrorCode::Internal, problems.front().line());
     }
     const std::unique_ptr<store::Store> store =
-        store::open_store(folder_.path() / "store.db", store::OpenMode::Create);
+        store::open_store((folder_.path() / "store.db").string(), store::OpenMode::Create);
     return campaign::run_campaign(plan,
                                   {.store = *store,
                                    .trainer = trainer,

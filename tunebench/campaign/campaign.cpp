@@ -56,7 +56,11 @@ class Campaign {
       : plan_(plan), tools_(tools), observer_(observer), states_(plan.points.size()) {}
 
   Result run() {
-    const store::Run run = tools_.store.begin_run(tools_.command, plan_.measurements());
+    const store::Run run =
+        tools_.store.begin_run({.command = tools_.command,
+                                .planned = plan_.measurements(),
+                                .plan = {},
+                                .simulated = plan_.machine.trainer == "simulated"});
     result_.run = run.name;
     std::vector<std::string> known;
     for (std::size_t index = 0; index < states_.size(); ++index) {

@@ -100,7 +100,7 @@ class RepeatsTest : public testing::Test {
 
   TemporaryFolder folder;
   std::unique_ptr<store::Store> store =
-      store::open_store(folder.path() / "store.db", store::OpenMode::Create);
+      store::open_store((folder.path() / "store.db").string(), store::OpenMode::Create);
   test_support::FakeClock clock;
   measure::StopFlag stop;
   Lines notes;

@@ -48,8 +48,8 @@ int show_environment(const Invocation& invocation, Console& console) {
 
 /// Of the last measurement that the run made itself, else of the last that it has.
 Json environment_of_run(const std::string& name, const config::CommandLine& line) {
-  const std::filesystem::path file = store::default_store_path(line.value("store"));
-  const auto store = store::open_store(file, store::OpenMode::ReadOnly);
+  const std::string location = store::default_store_location(line.value("store"));
+  const auto store = store::open_store(location, store::OpenMode::ReadOnly);
   const store::Run run = store->find_run(name);
   const store::RunRecord* best = nullptr;
   const std::vector<store::RunRecord> records = store->records_of(run.name);

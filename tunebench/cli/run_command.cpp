@@ -67,7 +67,7 @@ campaign::Machine this_machine(const trainer::Trainer& trainer) {
 /// Runs that died since the last call: their results are safe, and the user is told.
 void tell_dead_runs(store::Store& store, ProgressView& view) {
   for (const store::Run& run : store.mark_dead_runs()) {
-    const std::size_t saved = store.records_of(run.name).size();
+    const std::int64_t saved = run.valid + run.failed + run.reused;
     view.say(
         fmt::format("{} was interrupted after {} of {} measurements (all {} saved). The same "
                     "command goes on where it stopped: {}",
@@ -153,8 +153,8 @@ int run(const Invocation& invocation, Console& console) {
     console.err << "see: tunebench run --help, tunebench inputs\n";
     return kUsage;
   }
-  const std::filesystem::path file = store::default_store_path(invocation.line.value("store"));
-  const std::unique_ptr<store::Store> store = store::open_store(file, store::OpenMode::Create);
+  const std::string location = store::default_store_location(invocation.line.value("store"));
+  const std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::Create);
   const bool quiet = invocation.line.has("quiet");
   ProgressView view(console, system_clock(), planned.plan, quiet);
   set_log_sink([&view](LogLevel level, const std::string& text) {
@@ -166,15 +166,16 @@ int run(const Invocation& invocation, Console& console) {
   words.insert(words.end(), invocation.words.begin(), invocation.words.end());
   const std::string command = config::shell_line(mask_secrets(words));
   Interrupts interrupts;
-  const campaign::Result result = campaign::run_campaign(planned.plan,
-                                                         {.store = *store,
-                                                          .trainer = *planned.trainer,
-                                                          .clock = system_clock(),
-                                                          .stop = interrupts.flag(),
-                                                          .log_folder = file.parent_path() / "logs",
-                                                          .command = command,
-                                                          .idle = planned.idle},
-                                                         view);
+  const campaign::Result result =
+      campaign::run_campaign(planned.plan,
+                             {.store = *store,
+                              .trainer = *planned.trainer,
+                              .clock = system_clock(),
+                              .stop = interrupts.flag(),
+                              .log_folder = store::folder_of_store(location) / "logs",
+                              .command = command,
+                              .idle = planned.idle},
+                             view);
   set_log_sink(nullptr);
   std::vector<store::RunRecord> records = store->records_of(result.run);
   if (price) {

@@ -19,10 +19,10 @@ using report::TextTable;
 
 /// Opens an existing store and sets right the status of runs whose process is gone.
 std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line) {
-  const std::filesystem::path file = store::default_store_path(line.value("store"));
-  std::unique_ptr<store::Store> store = store::open_store(file, store::OpenMode::ReadOnly);
+  const std::string location = store::default_store_location(line.value("store"));
+  std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::ReadOnly);
   try {
-    store::open_store(file, store::OpenMode::Create)->mark_dead_runs();
+    store::open_store(location, store::OpenMode::Existing)->mark_dead_runs();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Io) {
       throw;
@@ -103,13 +103,11 @@ int list_runs(const Invocation& invocation, Console& console) {
   table.add_column("command");
   std::size_t left_out = 0;
   for (const store::Run& run : store->runs()) {
-    const std::vector<store::RunRecord> records = store->records_of(run.name);
-    if (!invocation.line.has("simulated") && !records.empty() &&
-        report::is_simulated(records.front().record)) {
-      ++left_out;  // a run has one trainer
+    if (!invocation.line.has("simulated") && run.simulated) {
+      ++left_out;
       continue;
     }
-    const Counts counts = count(records);
+    const Counts counts{.valid = run.valid, .reused = run.reused, .failed = run.failed};
     table.add_row({run.name, run.started_at, run.status, std::to_string(run.planned),
                    std::to_string(counts.valid), std::to_string(counts.reused),
                    std::to_string(counts.failed), run.command});

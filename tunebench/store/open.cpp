@@ -9,6 +9,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/store/internal/schema.h"
+#include "tunebench/store/internal/sqlite_connection.h"
 
 namespace tunebench::store {
 namespace {
@@ -30,16 +31,16 @@ void make_folder_of(const std::filesystem::path& file) {
               fmt::format("there are no results yet in {}", display_path(file)));
 }
 
-std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file,
-                                           std::chrono::milliseconds wait) {
+std::unique_ptr<Connection> open_for_reading(const std::filesystem::path& file,
+                                             std::chrono::milliseconds wait) {
   std::error_code failure;
   if (!std::filesystem::exists(file, failure)) {
     throw_nothing_there(file);
   }
-  std::unique_ptr<Database> database;
+  std::unique_ptr<SqliteConnection> database;
   FileKind kind = FileKind::Empty;
   try {
-    database = std::make_unique<Database>(file, Access::Read, wait);
+    database = std::make_unique<SqliteConnection>(file, Access::Read, wait);
     kind = identify(*database);
   } catch (const Error& error) {
     // Reading in WAL mode makes a file beside the store. Where the folder takes none, nobody can
@@ -48,28 +49,33 @@ std::unique_ptr<Database> open_for_reading(const std::filesystem::path& file,
     if (error.code() != ErrorCode::Io || other_files) {
       throw;
     }
-    database = std::make_unique<Database>(file, Access::ReadImmutable, wait);
+    database = std::make_unique<SqliteConnection>(file, Access::ReadImmutable, wait);
     kind = identify(*database);
   }
   if (kind == FileKind::Empty) {
     throw_nothing_there(file);
   }
+  if (kind == FileKind::Older) {
+    database = SqliteConnection::copy_of(*database);
+    bring_up_to_date(*database);
+  }
   return database;
 }
 
-std::unique_ptr<Database> open_for_writing(const std::filesystem::path& file,
-                                           std::chrono::milliseconds wait) {
+std::unique_ptr<Connection> open_for_writing(const std::filesystem::path& file, OpenMode mode,
+                                             std::chrono::milliseconds wait) {
+  std::error_code failure;
+  if (mode == OpenMode::Existing && !std::filesystem::exists(file, failure)) {
+    throw_nothing_there(file);
+  }
   make_folder_of(file);
-  auto database = std::make_unique<Database>(file, Access::Write, wait);
-  FileKind kind = FileKind::Empty;
-  database->retry_while_busy([&] { kind = identify(*database); });
+  auto database = std::make_unique<SqliteConnection>(file, Access::Write, wait);
+  database->retry_while_busy([&] { static_cast<void>(identify(*database)); });
   // FULL: a record is on the disk, not only with the operating system, when append returns.
   database->retry_while_busy(
-      [&] { database->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"); });
-  database->execute("PRAGMA foreign_keys = ON");
-  if (kind == FileKind::Empty) {
-    create_schema(*database);
-  }
+      [&] { database->script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"); });
+  database->retry_while_busy([&] { bring_up_to_date(*database); });
+  database->script("PRAGMA foreign_keys = ON");
   return database;
 }
 
@@ -90,31 +96,42 @@ std::filesystem::path home_folder() {
   return user->pw_dir;
 }
 
-}  // namespace
-
-std::unique_ptr<Database> open_database(const std::filesystem::path& file, OpenMode mode,
-                                        std::chrono::milliseconds wait) {
-  std::error_code failure;
-  if (!file.has_filename() || std::filesystem::is_directory(file, failure)) {
-    throw Error(ErrorCode::Io,
-                fmt::format("{} is a folder; give the name of a file in it", display_path(file)));
-  }
-  return mode == OpenMode::ReadOnly ? open_for_reading(file, wait) : open_for_writing(file, wait);
-}
-
-std::filesystem::path default_store_path(std::string_view option) {
-  if (!option.empty()) {
-    return option;
-  }
-  if (const char* path = variable("TUNEBENCH_STORE")) {
-    return path;
-  }
+/// Where the program keeps what belongs to the user.
+std::filesystem::path data_folder() {
   // The XDG specification tells to ignore a relative path here.
   const char* data = variable("XDG_DATA_HOME");
   const std::filesystem::path base = data != nullptr && *data == '/'
                                          ? std::filesystem::path(data)
                                          : home_folder() / ".local/share";
-  return base / "tunebench/store.db";
+  return base / "tunebench";
+}
+
+}  // namespace
+
+std::unique_ptr<Connection> open_connection(const std::string& location, OpenMode mode,
+                                            std::chrono::milliseconds wait) {
+  const std::filesystem::path file = location;
+  std::error_code failure;
+  if (!file.has_filename() || std::filesystem::is_directory(file, failure)) {
+    throw Error(ErrorCode::Io,
+                fmt::format("{} is a folder; give the name of a file in it", display_path(file)));
+  }
+  return mode == OpenMode::ReadOnly ? open_for_reading(file, wait)
+                                    : open_for_writing(file, mode, wait);
+}
+
+std::string default_store_location(std::string_view option) {
+  if (!option.empty()) {
+    return std::string(option);
+  }
+  if (const char* location = variable("TUNEBENCH_STORE")) {
+    return location;
+  }
+  return (data_folder() / "store.db").string();
+}
+
+std::filesystem::path folder_of_store(const std::string& location) {
+  return std::filesystem::path(location).parent_path();
 }
 
 }  // namespace tunebench::store

@@ -12,6 +12,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/store/internal/open.h"
+#include "tunebench/store/internal/sqlite_connection.h"
 #include "tunebench/store/internal/store_testing.h"
 #include "tunebench/store/internal/unsaved.h"
 
@@ -69,7 +70,7 @@ class Pipe {
 
 class ProcessesTest : public testing::Test {
  protected:
-  [[nodiscard]] std::filesystem::path file() const { return folder_.path() / "new/store.db"; }
+  [[nodiscard]] std::string file() const { return (folder_.path() / "new/store.db").string(); }
 
  private:
   TemporaryFolder folder_;
@@ -85,7 +86,7 @@ TEST_F(ProcessesTest, EightProcessesMakeOneStoreAndLoseNothing) {
     children.push_back(start_child([&] {
       static_cast<void>(start.receive(1));
       const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
-      const store::Run run = store->begin_run("x", kRecords);
+      const store::Run run = store->begin_run(new_run("x", kRecords));
       for (int n = 0; n < kRecords; ++n) {
         store->append(sample_record(run.name));
       }
@@ -113,7 +114,7 @@ TEST_F(ProcessesTest, RecordsOutliveAKillAtAnyMoment) {
     const Pipe ids;
     const pid_t child = start_child([&] {
       const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
-      const store::Run run = store->begin_run("x", 1000);
+      const store::Run run = store->begin_run(new_run("x", 1000));
       while (true) {
         const record::Record record = sample_record(run.name);
         store->append(record);
@@ -141,14 +142,14 @@ TEST_F(ProcessesTest, RecordsOutliveAKillAtAnyMoment) {
 // RDB-01
 TEST_F(ProcessesTest, WaitsForALockHeldFromOutside) {
   const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
-  const store::Run run = store->begin_run("x", 1);
+  const store::Run run = store->begin_run(new_run("x", 1));
   const Pipe locked;
   const pid_t child = start_child([&] {
-    const Database database(file(), Access::Write, std::chrono::seconds(5));
-    database.execute("BEGIN EXCLUSIVE");
+    SqliteConnection database(file(), Access::Write, std::chrono::seconds(5));
+    database.script("BEGIN EXCLUSIVE");
     locked.send("x");
     usleep(300'000);
-    database.execute("COMMIT");
+    database.script("COMMIT");
   });
   static_cast<void>(locked.receive(1));
   store->append(sample_record(run.name));
@@ -159,21 +160,21 @@ TEST_F(ProcessesTest, WaitsForALockHeldFromOutside) {
 TEST_F(ProcessesTest, KeepsARecordBesideAStoreThatStaysLockedAndTakesItInLater) {
   const std::unique_ptr<Store> store =
       open_store_waiting(file(), OpenMode::Create, std::chrono::milliseconds(50));
-  const store::Run run = store->begin_run("x", 1);
+  const store::Run run = store->begin_run(new_run("x", 1));
   const record::Record record = sample_record(run.name);
   std::string message;
   {
-    const Database other(file(), Access::Write, std::chrono::seconds(5));
-    other.execute("BEGIN IMMEDIATE");
+    SqliteConnection other(file(), Access::Write, std::chrono::seconds(5));
+    other.script("BEGIN IMMEDIATE");
     try {
       store->append(record);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::Io);
       message = error.message();
     }
-    other.execute("ROLLBACK");
+    other.script("ROLLBACK");
   }
-  EXPECT_EQ(message, file().string() +
+  EXPECT_EQ(message, file() +
                          " stayed locked by another process for 50 ms; the result "
                          "was kept in " +
                          unsaved_file(file()).string());
@@ -188,7 +189,7 @@ TEST_F(ProcessesTest, LeavesAnUnsavedFileThatItCannotReadAndWorksAllTheSame) {
   open_store(file(), OpenMode::Create);
   write_file_atomically(unsaved_file(file()), "not a record\n");
   const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
-  EXPECT_NO_THROW(store->begin_run("x", 1));
+  EXPECT_NO_THROW(store->begin_run(new_run("x", 1)));
   EXPECT_TRUE(std::filesystem::exists(unsaved_file(file())));
 }
 
@@ -196,10 +197,10 @@ TEST_F(ProcessesTest, AFullDiskKeepsWhatWasThereAndNamesTheFile) {
   Pipe report;
   const pid_t child = start_child([&] {
     const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
-    const store::Run run = store->begin_run("x", 100);
+    const store::Run run = store->begin_run(new_run("x", 100));
     // Files may not grow beyond this, which is what a full disk looks like to the process.
     signal(SIGXFSZ, SIG_IGN);  // NOLINT: ignoring needs no handler
-    const rlimit limit{400'000, 400'000};
+    const rlimit limit{800'000, 800'000};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
       throw Error(ErrorCode::Io, "setrlimit");
     }
@@ -218,7 +219,7 @@ TEST_F(ProcessesTest, AFullDiskKeepsWhatWasThereAndNamesTheFile) {
   const auto kept = static_cast<std::size_t>(report.receive(1)[0]);
   EXPECT_GT(kept, 5U);
   EXPECT_THAT(report.receive_all(),
-              AllOf(StartsWith("cannot read or write " + file().string() + ": "),
+              AllOf(StartsWith("cannot read or write " + file() + ": "),
                     EndsWith("; the result was kept in " + unsaved_file(file()).string())));
   EXPECT_THAT(check_store(file()), IsEmpty());
   const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);

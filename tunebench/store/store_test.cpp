@@ -9,6 +9,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/store/internal/open.h"
+#include "tunebench/store/internal/sqlite_connection.h"
 #include "tunebench/store/internal/store_testing.h"
 
 namespace tunebench::store {
@@ -21,12 +22,12 @@ class StoreTest : public testing::Test {
   TemporaryFolder folder_;  // first, as store_ is opened in it
 
  protected:
-  [[nodiscard]] std::filesystem::path file() const { return folder_.path() / "sub/store.db"; }
+  [[nodiscard]] std::string file() const { return (folder_.path() / "sub/store.db").string(); }
   std::unique_ptr<Store> store_ = open_store(file(), OpenMode::Create);
 
   /// As an outside program would change the file.
   void execute(const std::string& sql) const {
-    Database(file(), Access::Write, std::chrono::seconds(1)).execute(sql.c_str());
+    SqliteConnection(file(), Access::Write, std::chrono::seconds(1)).script(sql);
   }
 };
 
@@ -48,7 +49,7 @@ std::string message_of(const std::function<void()>& body) {
 }
 
 TEST_F(StoreTest, BeginsRunsThatAreRunning) {
-  const store::Run run = store_->begin_run("tunebench run --batch 4", 12);
+  const store::Run run = store_->begin_run(new_run("tunebench run --batch 4", 12));
   const store::Run found = store_->find_run(run.name);
   EXPECT_EQ(found.command, "tunebench run --batch 4");
   EXPECT_EQ(found.planned, 12);
@@ -61,7 +62,7 @@ TEST_F(StoreTest, BeginsRunsThatAreRunning) {
 }
 
 TEST_F(StoreTest, EndsRuns) {
-  const store::Run run = store_->begin_run("x", 1);
+  const store::Run run = store_->begin_run(new_run("x", 1));
   store_->end_run(run.name, "finished");
   const store::Run found = store_->find_run(run.name);
   EXPECT_EQ(found.status, "finished");
@@ -70,8 +71,8 @@ TEST_F(StoreTest, EndsRuns) {
 }
 
 TEST_F(StoreTest, ListsRunsNewestFirst) {
-  const store::Run first = store_->begin_run("a", 1);
-  const store::Run second = store_->begin_run("b", 1);
+  const store::Run first = store_->begin_run(new_run("a", 1));
+  const store::Run second = store_->begin_run(new_run("b", 1));
   const std::vector<store::Run> runs = store_->runs();
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(runs[0].name, second.name);
@@ -81,7 +82,7 @@ TEST_F(StoreTest, ListsRunsNewestFirst) {
 }
 
 TEST_F(StoreTest, GivesRecordsBackAfterOpeningAgain) {
-  const store::Run run = store_->begin_run("x", 1);
+  const store::Run run = store_->begin_run(new_run("x", 1));
   record::Record record = sample_record(run.name);
   record.reason = "broken \xff byte, \"quotes\", modèle-模型-🦙\n";
   record.set("loss_last", std::nan(""));
@@ -98,7 +99,7 @@ TEST_F(StoreTest, GivesRecordsBackAfterOpeningAgain) {
 }
 
 TEST_F(StoreTest, ReusesOnlyValidRecordsOfTheKeyOldestFirst) {
-  const store::Run run = store_->begin_run("x", 9);
+  const store::Run run = store_->begin_run(new_run("x", 9));
   std::vector<std::string> good;
   for (const record::Outcome status :
        {record::Outcome::Ok, record::Outcome::Crashed, record::Outcome::InvalidConfig,
@@ -117,10 +118,10 @@ TEST_F(StoreTest, ReusesOnlyValidRecordsOfTheKeyOldestFirst) {
 }
 
 TEST_F(StoreTest, LinksReusedRecordsToTheRunThatShowsThem) {
-  const store::Run first = store_->begin_run("a", 1);
+  const store::Run first = store_->begin_run(new_run("a", 1));
   const record::Record record = sample_record(first.name);
   store_->append(record);
-  const store::Run second = store_->begin_run("b", 2);
+  const store::Run second = store_->begin_run(new_run("b", 2));
   store_->link_reused(second.name, record.id);
   store_->link_reused(second.name, record.id);
   const record::Record fresh = sample_record(second.name);
@@ -136,17 +137,17 @@ TEST_F(StoreTest, LinksReusedRecordsToTheRunThatShowsThem) {
 }
 
 TEST_F(StoreTest, LinksAllOrNone) {
-  const store::Run first = store_->begin_run("a", 2);
+  const store::Run first = store_->begin_run(new_run("a", 2));
   std::vector<std::string> known;
   for (int i = 0; i < 2; ++i) {
     const record::Record record = sample_record(first.name);
     store_->append(record);
     known.push_back(record.id);
   }
-  const store::Run second = store_->begin_run("b", 2);
+  const store::Run second = store_->begin_run(new_run("b", 2));
   store_->link_reused(second.name, known);
   EXPECT_EQ(store_->records_of(second.name).size(), 2U);
-  const store::Run third = store_->begin_run("c", 2);
+  const store::Run third = store_->begin_run(new_run("c", 2));
   known.emplace_back("none");
   EXPECT_EQ(message_of([&] { store_->link_reused(third.name, known); }), "there is no record none");
   EXPECT_THAT(store_->records_of(third.name), IsEmpty());
@@ -157,12 +158,12 @@ TEST_F(StoreTest, RefusesWhatRefersToNothing) {
             "no run is named 'nobody'");
   EXPECT_EQ(message_of([&] { (void)store_->records_of("nobody"); }), "no run is named 'nobody'");
   EXPECT_EQ(message_of([&] { (void)store_->find_run("x"); }), "there are no runs yet");
-  const store::Run run = store_->begin_run("x", 1);
+  const store::Run run = store_->begin_run(new_run("x", 1));
   EXPECT_EQ(message_of([&] { store_->link_reused(run.name, "none"); }), "there is no record none");
 }
 
 TEST_F(StoreTest, RefusesAnIdTwice) {
-  const store::Run run = store_->begin_run("x", 1);
+  const store::Run run = store_->begin_run(new_run("x", 1));
   const record::Record record = sample_record(run.name);
   store_->append(record);
   EXPECT_THROW(store_->append(record), Error);
@@ -173,10 +174,10 @@ TEST_F(StoreTest, RefusesAnIdTwice) {
 TEST_F(StoreTest, MarksRunsWhoseProcessIsGone) {
   const pid_t child = start_child([this] {
     const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
-    store->append(sample_record(store->begin_run("killed", 3).name));
+    store->append(sample_record(store->begin_run(new_run("killed", 3)).name));
   });
   ASSERT_EQ(wait_for(child), 0);
-  const store::Run mine = store_->begin_run("mine", 1);
+  const store::Run mine = store_->begin_run(new_run("mine", 1));
   const std::vector<store::Run> dead = store_->mark_dead_runs();
   ASSERT_EQ(dead.size(), 1U);
   EXPECT_EQ(dead[0].command, "killed");
@@ -188,30 +189,30 @@ TEST_F(StoreTest, MarksRunsWhoseProcessIsGone) {
 }
 
 TEST_F(StoreTest, APidUsedAgainIsNotTakenForTheOldProcess) {
-  const store::Run run = store_->begin_run("x", 1);
+  const store::Run run = store_->begin_run(new_run("x", 1));
   execute("UPDATE run SET process_start = 'another boot:1'");
   ASSERT_EQ(store_->mark_dead_runs().size(), 1U);
   EXPECT_EQ(store_->find_run(run.name).status, "interrupted");
 }
 
 TEST_F(StoreTest, RunsOfOtherHostsAreLeftAlone) {
-  const store::Run run = store_->begin_run("x", 1);
+  const store::Run run = store_->begin_run(new_run("x", 1));
   execute("UPDATE run SET host = 'elsewhere', pid = 999999999");
   EXPECT_THAT(store_->mark_dead_runs(), IsEmpty());
   EXPECT_EQ(store_->find_run(run.name).status, "running");
 }
 
 TEST_F(StoreTest, SaysWhereItIs) {
-  EXPECT_EQ(store_->location(), file().string());
+  EXPECT_EQ(store_->location(), file());
 }
 
 TEST_F(StoreTest, ChecksFindNothingInAGoodStore) {
-  store_->append(sample_record(store_->begin_run("x", 1).name));
+  store_->append(sample_record(store_->begin_run(new_run("x", 1)).name));
   EXPECT_THAT(check_store(file()), IsEmpty());
 }
 
 TEST_F(StoreTest, ChecksFindDamage) {
-  const record::Record record = sample_record(store_->begin_run("x", 1).name);
+  const record::Record record = sample_record(store_->begin_run(new_run("x", 1)).name);
   store_->append(record);
   execute("PRAGMA foreign_keys = OFF; DELETE FROM run; UPDATE record SET body = '{}'");
   const std::vector<std::string> problems = check_store(file());

@@ -1,0 +1,53 @@
+#include "tunebench/store/internal/baseline_table.h"
+
+#include <fmt/format.h>
+
+#include "tunebench/base/diagnostic.h"
+#include "tunebench/base/error.h"
+#include "tunebench/base/text.h"
+#include "tunebench/store/internal/run_table.h"
+
+namespace tunebench::store {
+
+void set_baseline(Connection& connection, const std::string& name, const std::string& run) {
+  check_label("baseline", name);
+  connection.transaction([&] {
+    RunTable(connection).check(run);
+    connection.execute(
+        "INSERT INTO baseline (name, run, set_at) VALUES (?, ?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET run = excluded.run, set_at = excluded.set_at",
+        {name, run, now_text()});
+  });
+}
+
+Run find_baseline(Connection& connection, const std::string& name) {
+  const std::string run = connection.query_text("SELECT run FROM baseline WHERE name = ?", {name});
+  if (run.empty()) {
+    std::vector<std::string> names;
+    for (const Baseline& known : list_baselines(connection)) {
+      names.push_back(known.name);
+    }
+    const std::string hint = did_you_mean(name, names);
+    throw Error(ErrorCode::NotFound, fmt::format("there is no baseline '{}'{}", printable(name),
+                                                 hint.empty() ? "" : " - " + hint));
+  }
+  if (connection.has("SELECT 1 FROM run WHERE name = ? AND trashed <> 0", {run})) {
+    throw Error(ErrorCode::NotFound, fmt::format("baseline '{}' is {}, which is in the trash; undo "
+                                                 "brings back what was put there last",
+                                                 name, run));
+  }
+  return RunTable(connection).get(run);
+}
+
+std::vector<Baseline> list_baselines(Connection& connection) {
+  const std::unique_ptr<Rows> rows = connection.query(
+      "SELECT baseline.name, baseline.run, baseline.set_at FROM baseline "
+      "JOIN run ON run.name = baseline.run WHERE run.trashed = 0 ORDER BY baseline.name");
+  std::vector<Baseline> found;
+  while (rows->step()) {
+    found.push_back({.name = rows->text(0), .run = rows->text(1), .set_at = rows->text(2)});
+  }
+  return found;
+}
+
+}  // namespace tunebench::store

@@ -1,0 +1,335 @@
+// What is kept about runs and records beside the records: counts, names, values, the trash.
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tunebench/base/error.h"
+#include "tunebench/base/files.h"
+#include "tunebench/store/internal/sqlite_connection.h"
+#include "tunebench/store/internal/store_testing.h"
+#include "tunebench/store/store.h"
+
+namespace tunebench::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class KeepingTest : public testing::Test {
+  TemporaryFolder folder_;  // first, as store_ is opened in it
+
+ protected:
+  [[nodiscard]] std::string file() const { return (folder_.path() / "store.db").string(); }
+  std::unique_ptr<Store> store_ = open_store(file(), OpenMode::Create);
+
+  void execute(const std::string& sql) const {
+    SqliteConnection(file(), Access::Write, std::chrono::seconds(1)).script(sql);
+  }
+  [[nodiscard]] std::int64_t number(const std::string& sql) const {
+    return SqliteConnection(file(), Access::Read, std::chrono::seconds(1)).query_integer(sql);
+  }
+  std::string ended_run(const std::string& command = "x") {
+    const std::string run = store_->begin_run(new_run(command)).name;
+    store_->end_run(run, "finished");
+    return run;
+  }
+  std::vector<std::string> shown_problems() { return check_store(file()); }
+};
+
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+TEST_F(KeepingTest, KeepsWhatARunWasBegunWith) {
+  const std::string run =
+      store_->begin_run({.command = "c", .planned = 3, .plan = R"({"seed": 7})", .simulated = true})
+          .name;
+  const store::Run found = store_->find_run(run);
+  EXPECT_EQ(found.plan, R"({"seed": 7})");
+  EXPECT_TRUE(found.simulated);
+  EXPECT_EQ(found.stop_reason, "");
+  EXPECT_EQ(found.trashed_at, "");
+}
+
+TEST_F(KeepingTest, CountsRecordsInTheRun) {
+  const std::string first = store_->begin_run(new_run()).name;
+  const record::Record good = sample_record(first);
+  record::Record bad = sample_record(first);
+  bad.status = record::Outcome::Crashed;
+  store_->append(good);
+  store_->append(bad);
+  const std::string second = store_->begin_run(new_run()).name;
+  store_->link_reused(second, std::vector<std::string>{good.id, bad.id});
+  store_->link_reused(second, good.id);
+  store_->append(sample_record(second));
+  const store::Run one = store_->find_run(first);
+  EXPECT_EQ(one.valid, 1);
+  EXPECT_EQ(one.failed, 1);
+  EXPECT_EQ(one.reused, 0);
+  const store::Run two = store_->find_run(second);
+  EXPECT_EQ(two.valid, 1);
+  EXPECT_EQ(two.failed, 1);
+  EXPECT_EQ(two.reused, 1);
+  EXPECT_THAT(shown_problems(), IsEmpty());
+}
+
+TEST_F(KeepingTest, KeepsOneEnvironmentForManyRecords) {
+  const std::string run = store_->begin_run(new_run()).name;
+  record::Record record = sample_record(run);
+  record.environment = Json::object({{"cores", 8}, {"load", std::nan("")}});
+  store_->append(record);
+  record.id = record::new_record_id();
+  store_->append(record);
+  EXPECT_EQ(number("SELECT count(*) FROM environment"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM record WHERE body LIKE '%cores%'"), 0);
+  for (const RunRecord& one : store_->records_of(run)) {
+    EXPECT_EQ(one.record.environment.at("cores"), Json(8));
+    EXPECT_TRUE(std::isnan(one.record.environment.at("load").as_double()));
+  }
+}
+
+TEST_F(KeepingTest, TagsNameRuns) {
+  const std::string run = ended_run();
+  store_->tag(run, "nightly");
+  store_->tag(run, "a");
+  store_->tag(run, "nightly");
+  EXPECT_EQ(store_->find_run("nightly").name, run);
+  EXPECT_THAT(store_->find_run(run).tags, ElementsAre("a", "nightly"));
+  EXPECT_THAT(store_->runs().at(0).tags, ElementsAre("a", "nightly"));
+  const std::string other = ended_run();
+  EXPECT_EQ(refusal([&] { store_->tag(other, "nightly"); }),
+            "'nightly' is a tag of " + run + "; take it away there first");
+  EXPECT_EQ(refusal([&] { store_->tag(other, run); }), "'" + run + "' is the name of a run");
+  EXPECT_THAT(refusal([&] { (void)store_->find_run("nightli"); }),
+              HasSubstr("did you mean 'nightly'?"));
+  store_->untag("nightly");
+  EXPECT_EQ(refusal([&] { store_->untag("nightly"); }), "no run has the tag 'nightly'");
+  for (const char* odd : {"", "@x", "a b", "a/1", "a\n"}) {
+    EXPECT_THAT(refusal([&] { store_->tag(run, odd); }), HasSubstr("cannot be a tag")) << odd;
+  }
+}
+
+TEST_F(KeepingTest, BaselinesMoveAndAreNamed) {
+  const std::string first = ended_run();
+  const std::string second = ended_run();
+  store_->set_baseline("release", first);
+  store_->set_baseline("release", second);
+  store_->set_baseline("before", first);
+  EXPECT_EQ(store_->baseline("release").name, second);
+  const std::vector<Baseline> all = store_->baselines();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].name, "before");
+  EXPECT_EQ(all[1].run, second);
+  EXPECT_EQ(refusal([&] { (void)store_->baseline("relase"); }),
+            "there is no baseline 'relase' - did you mean 'release'?");
+  EXPECT_EQ(refusal([&] { store_->set_baseline("x", "nobody"); }), "no run is named 'nobody'");
+  store_->trash_run(second);
+  EXPECT_THAT(refusal([&] { (void)store_->baseline("release"); }), HasSubstr("in the trash"));
+  EXPECT_EQ(store_->baselines().size(), 1U);
+}
+
+TEST_F(KeepingTest, TheTrashHidesARunAndWhatOnlyItShows) {
+  const std::string first = store_->begin_run(new_run()).name;
+  const record::Record own = sample_record(first, "own");
+  const record::Record shared = sample_record(first, "shared");
+  store_->append(own);
+  store_->append(shared);
+  EXPECT_THAT(refusal([&] { store_->trash_run(first); }), HasSubstr("is running"));
+  store_->end_run(first, "finished");
+  const std::string second = ended_run();
+  store_->link_reused(second, shared.id);
+  EXPECT_EQ(store_->trash_run(first).name, first);
+  EXPECT_EQ(store_->runs().size(), 1U);
+  EXPECT_THAT(refusal([&] { (void)store_->find_run(first); }), HasSubstr("is in the trash"));
+  EXPECT_THAT(refusal([&] { (void)store_->records_of(first); }), HasSubstr("no run is named"));
+  EXPECT_THAT(store_->reusable("own"), IsEmpty());
+  EXPECT_THAT(store_->attempts("own"), IsEmpty());
+  EXPECT_EQ(store_->reusable("shared").size(), 1U);
+  EXPECT_EQ(store_->all_records().size(), 1U);
+  int scanned = 0;
+  store_->scan({.columns = {"key"}, .run = {}}, [&](auto) { ++scanned; });
+  EXPECT_EQ(scanned, 1);
+  EXPECT_EQ(store_->undo().name, first);
+  EXPECT_EQ(store_->reusable("own").size(), 1U);
+  EXPECT_EQ(refusal([&] { store_->undo(); }), "the trash is empty");
+}
+
+TEST_F(KeepingTest, UndoBringsBackTheLastOne) {
+  const std::string first = ended_run();
+  const std::string second = ended_run();
+  store_->trash_run(second);
+  store_->trash_run(first);
+  EXPECT_EQ(store_->undo().name, first);
+  EXPECT_EQ(store_->undo().name, second);
+}
+
+TEST_F(KeepingTest, GcRemovesOldTrashAndWhatNoOtherRunShows) {
+  const std::string first = store_->begin_run(new_run()).name;
+  record::Record own = sample_record(first, "own");
+  own.environment = Json::object({{"only", "here"}});
+  const record::Record shared = sample_record(first, "shared");
+  store_->append(own);
+  store_->append(shared);
+  store_->end_run(first, "finished");
+  const std::string second = ended_run();
+  store_->link_reused(second, shared.id);
+  store_->tag(first, "t");
+  store_->trash_run(first);
+  Removed removed = store_->gc(3600);
+  EXPECT_EQ(removed.runs, 0) << "not old enough";
+  removed = store_->gc(0);
+  EXPECT_EQ(removed.runs, 1);
+  EXPECT_EQ(removed.records, 1);
+  EXPECT_EQ(store_->reusable("shared").size(), 1U);
+  EXPECT_EQ(refusal([&] { store_->undo(); }), "the trash is empty");
+  EXPECT_EQ(number("SELECT count(*) FROM environment"), 1) << "that of the shared record";
+  EXPECT_EQ(number("SELECT count(*) FROM tag"), 0);
+  EXPECT_EQ(number("SELECT count(*) FROM run"), 2) << "the shared record bears its name";
+  EXPECT_THAT(shown_problems(), IsEmpty());
+  store_->trash_run(second);
+  removed = store_->gc(0);
+  EXPECT_EQ(removed.runs, 1);
+  EXPECT_EQ(removed.records, 1);
+  EXPECT_EQ(number("SELECT count(*) FROM run"), 0);
+  EXPECT_EQ(number("SELECT count(*) FROM value"), 0);
+  EXPECT_THAT(shown_problems(), IsEmpty());
+}
+
+TEST_F(KeepingTest, FindsStaleResultsOfAPoint) {
+  const std::string run = store_->begin_run(new_run()).name;
+  std::vector<std::string> ids;
+  for (const char* key : {"driver 550", "driver 560", "driver 570"}) {
+    record::Record record = sample_record(run, key);
+    record.point_key = "point";
+    store_->append(record);
+    ids.push_back(record.id);
+  }
+  store_->append(sample_record(run, "no point"));
+  const std::vector<record::Record> stale = store_->stale("point", "driver 570");
+  ASSERT_EQ(stale.size(), 2U);
+  EXPECT_EQ(stale[0].id, ids[1]) << "newest first";
+  EXPECT_EQ(stale[1].id, ids[0]);
+  EXPECT_THAT(store_->stale("", "x"), IsEmpty());
+}
+
+TEST_F(KeepingTest, ScansValuesWithoutRecords) {
+  const std::string run = store_->begin_run(new_run()).name;
+  record::Record record = sample_record(run);
+  record.inputs["enable_roce"] = true;
+  record.set("steps", 7);
+  record.set("loss_last", std::nan(""));
+  record.set("loss_first", 0.1);
+  store_->append(record);
+  const std::string other = store_->begin_run(new_run()).name;
+  store_->link_reused(other, record.id);
+  store_->append(sample_record(other, "b"));
+  const std::vector<std::string> columns{"batch_size", "tokens_per_s", "steps",      "is_valid",
+                                         "loss_last",  "loss_first",   "model_name", "id",
+                                         "repeat",     "key",          "run"};
+  std::vector<std::vector<Json>> rows;
+  store_->scan({.columns = columns, .run = {}},
+               [&](std::span<const Json> row) { rows.emplace_back(row.begin(), row.end()); });
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_THAT(rows[0], ElementsAre(Json(4), Json(100.5), Json(7), Json(true), Json(), Json(0.1),
+                                   Json("tiny"), Json(record.id), Json(1), Json("key"), Json(run)));
+  EXPECT_EQ(rows[1][9], Json("b"));
+  int count = 0;
+  store_->scan({.columns = {"key"}, .run = run}, [&](auto) { ++count; });
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(refusal([&] { store_->scan({.columns = {"batch_sise"}, .run = {}}, [](auto) {}); }),
+            "there is no column 'batch_sise' - did you mean 'batch_size'?");
+}
+
+TEST_F(KeepingTest, EveryColumnOfARecordCanBeScanned) {
+  const std::string run = store_->begin_run(new_run()).name;
+  record::Record record = sample_record(run);
+  for (const record::Field& field : record::fields()) {
+    switch (field.type) {
+      case record::FieldType::Integer:
+        record.set(field.name, std::int64_t{9007199254740993});
+        break;
+      case record::FieldType::Real:
+        record.set(field.name, 0.1);
+        break;
+      case record::FieldType::Text:
+        record.set(field.name, "modèle");
+        break;
+      case record::FieldType::Boolean:
+        record.set(field.name, true);
+        break;
+    }
+  }
+  for (const experiment::Property& property : experiment::properties()) {
+    record.inputs[property.name] = property.default_value;
+  }
+  store_->append(record);
+  std::vector<std::string> columns;
+  std::vector<Json> wanted;
+  const Json flat = record::flat(record);
+  for (const auto& [name, value] : flat.as_object()) {
+    columns.push_back(name);
+    wanted.push_back(value);
+  }
+  store_->scan({.columns = columns, .run = {}}, [&](std::span<const Json> row) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      EXPECT_EQ(row[i], wanted[i]) << columns[i];
+    }
+  });
+  EXPECT_THAT(shown_problems(), IsEmpty());
+}
+
+TEST_F(KeepingTest, AddsColumnsThatTheStoreDoesNotHave) {
+  const std::string run = store_->begin_run(new_run()).name;
+  store_->append(sample_record(run));
+  store_.reset();
+  execute("ALTER TABLE value DROP COLUMN steps");
+  int rows = 0;
+  open_store(file(), OpenMode::ReadOnly)
+      ->scan({.columns = {"steps"}, .run = {}}, [&](std::span<const Json> row) {
+        EXPECT_TRUE(row[0].is_null());
+        ++rows;
+      });
+  EXPECT_EQ(rows, 1);
+  store_ = open_store(file(), OpenMode::Create);
+  record::Record record = sample_record(run);
+  record.set("steps", 3);
+  store_->append(record);
+  EXPECT_EQ(number("SELECT sum(steps) FROM value"), 3);
+}
+
+TEST_F(KeepingTest, ChecksNameWhatDoesNotFit) {
+  const std::string run = store_->begin_run(new_run()).name;
+  const record::Record record = sample_record(run);
+  store_->append(record);
+  const std::vector<std::pair<std::string, std::string>> damages{
+      {"UPDATE run SET valid = 5", "run " + run + " counts 5 valid, 0 failed, 0 reused"},
+      {"UPDATE run SET status = 'finished'; INSERT INTO claim VALUES ('k', '" + run + "', 1)",
+       "key k is claimed by run " + run + ", which is finished"},
+      {"DELETE FROM run_record", "record " + record.id + " is shown by no run"},
+      {"DELETE FROM value", "record " + record.id + ": its values are missing"},
+      {"UPDATE value SET batch_size = 5", "its value of batch_size is not that of the record"},
+      {"UPDATE record SET key = 'y'", "its columns do not fit its text"},
+      {"UPDATE environment SET content = '{'", "damaged environment"},
+      {"PRAGMA foreign_keys = OFF; DELETE FROM environment",
+       "refers to nothing in table environment"}};
+  for (const auto& [sql, problem] : damages) {
+    store_.reset();
+    const std::string copy = file() + ".copy";
+    execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    std::filesystem::copy_file(file(), copy, std::filesystem::copy_options::overwrite_existing);
+    SqliteConnection(copy, Access::Write, std::chrono::seconds(1)).script(sql);
+    EXPECT_THAT(check_store(copy), testing::Contains(HasSubstr(problem))) << sql;
+    std::filesystem::remove(copy);
+  }
+  EXPECT_THAT(shown_problems(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tunebench::store
