@@ -46,7 +46,7 @@ double processor_s() {
 class Stopwatch final : public campaign::Observer {
  public:
   std::vector<double> seconds;
-  void started(const store::Run&, std::int64_t) override {}
+  void started(const store::Run&, std::int64_t, std::int64_t) override {}
   void measuring(const campaign::Position&) override { begin_ = steady_clock::now(); }
   void progress(const campaign::Position&, const measure::Progress&, double) override {}
   void measured(const campaign::Position&, const record::Record& record, bool) override {

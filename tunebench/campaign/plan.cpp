@@ -8,6 +8,7 @@
 #include "tunebench/base/text.h"
 #include "tunebench/campaign/resolver.h"
 #include "tunebench/measure/window.h"
+#include "tunebench/record/record.h"
 #include "tunebench/trainer/trainer.h"
 
 namespace tunebench::campaign {
@@ -72,6 +73,25 @@ void add_points(const Request& request, const space::Space& space, Plan& plan,
 }
 
 }  // namespace
+
+Json conditions_of(const Machine& machine, const experiment::Point& point) {
+  hardware::GpuClass host{.hardware_class = machine.hardware_class};
+  const std::int64_t gpus = point.integer("number_gpus");
+  if (gpus > 0 && gpus <= std::ssize(machine.gpu_classes)) {
+    host = machine.gpu_classes[static_cast<std::size_t>(gpus - 1)];
+  }
+  Json conditions = Json::object({{"metric_schema", std::to_string(record::kMetricSchema)},
+                                  {"trainer", machine.trainer},
+                                  {"trainer_version", machine.trainer_version},
+                                  {"hardware_class", host.hardware_class}});
+  for (const auto& [name, value] :
+       {std::pair("driver", &host.driver), {"cuda", &host.cuda}, {"mig", &host.mig}}) {
+    if (!value->empty()) {
+      conditions.set(name, *value);
+    }
+  }
+  return conditions;
+}
 
 double default_timeout_s(const experiment::Point& point, double flops_per_step,
                          std::int64_t planned_steps, int cores) {
@@ -152,6 +172,9 @@ Plan make_plan(const Request& request, Machine machine, Diagnostics& problems) {
             .stability = stability_of(request, found),
             .fresh = request.fresh,
             .force = request.force,
+            .accept_stale = request.accept_stale,
+            .max_age_s = request.max_age_s,
+            .max_age_text = request.max_age_text,
             .machine = std::move(machine)};
   if (const std::optional<space::Space> space = space_of(request, found)) {
     plan.experiment = space->variants().front().experiment;

@@ -10,6 +10,7 @@
 #include "tunebench/base/json.h"
 #include "tunebench/campaign/request.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/hardware/gpu_class.h"
 
 namespace tunebench::campaign {
 
@@ -27,9 +28,11 @@ struct Repeats {
 struct Machine {
   std::string trainer;
   std::string trainer_version;
-  std::string hardware_class;     ///< part of the reuse key
+  std::string hardware_class;     ///< part of the reuse key, of points without GPUs
   std::int64_t memory_bytes = 0;  ///< what this process may still take; 0: not known
   int cores = 1;
+  /// The same with drivers for points on 1, 2, ... GPUs; a trainer that plays a model has none.
+  std::vector<hardware::GpuClass> gpu_classes = {};
   Json environment;  ///< machine, build, libraries: part of every record
 };
 
@@ -38,6 +41,8 @@ struct PlannedPoint {
   experiment::Point point;
   std::string title = {};  ///< "length=1024 batch=4": the inputs that vary
   std::string key = {};    ///< reuse key
+  std::string point_key = {};  ///< record::Record::point_key
+  Json conditions = {};        ///< record::Record::conditions
   std::int64_t planned_steps = 0;
   double flops_per_step = 0;
   double timeout_s = 0;
@@ -53,6 +58,9 @@ struct Plan {
   bool stability = false;  ///< the share of failed runs is what is measured: each run counts
   bool fresh = false;
   bool force = false;
+  bool accept_stale = false;  ///< reuse also results of other conditions
+  std::optional<std::int64_t> max_age_s = {};  ///< of results to reuse
+  std::string max_age_text = {};               ///< as the user wrote it
   Machine machine = {};
   /// At least so many; with `until` perhaps more.
   [[nodiscard]] std::int64_t measurements() const {
@@ -74,6 +82,9 @@ Repeats repeats_of(const Request& request, bool stability, std::size_t points,
 /// Whether a request's experiments are of the kind in which each run counts. That some are and some
 /// are not is a mistake.
 bool stability_of(const Request& request, Diagnostics& problems);
+
+/// What a point's key holds beside the point: text by record::condition_names().
+Json conditions_of(const Machine& machine, const experiment::Point& point);
 
 /// Longest time a measurement may take: ten minutes, or, when that is more, what its arithmetic
 /// takes on a slow machine plus the time that the point asks for itself (stop_after_seconds).

@@ -68,6 +68,9 @@ struct Request {
   std::optional<std::uint64_t> order_seed = {};
   bool fresh = false;                    ///< measure also what is known
   bool force = false;                    ///< start also what does not fit into memory
+  bool accept_stale = false;             ///< reuse also results of other conditions
+  std::optional<std::int64_t> max_age_s = {};  ///< of results to reuse
+  std::string max_age_text = {};               ///< as the user wrote it
   std::optional<double> timeout_s = {};  ///< per measurement; absent: from the work of the point
 
   /// Several experiments over one space, with inputs of their own; empty: `experiment` alone.

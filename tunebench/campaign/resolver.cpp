@@ -106,6 +106,26 @@ bool PointOpener::check_length(const experiment::Point& point, const model::Mode
   return false;
 }
 
+void set_keys(PlannedPoint& planned, Json conditions, const std::string& model_fingerprint,
+              const std::string& dataset_fingerprint) {
+  const auto text = [&conditions](std::string_view name) {
+    const Json* value = conditions.find(name);
+    return value == nullptr ? std::string() : value->as_string();
+  };
+  const experiment::KeyParts parts{.metric_schema = text("metric_schema"),
+                                   .trainer = text("trainer"),
+                                   .trainer_version = text("trainer_version"),
+                                   .hardware_class = text("hardware_class"),
+                                   .model_fingerprint = model_fingerprint,
+                                   .dataset_fingerprint = dataset_fingerprint,
+                                   .driver = text("driver"),
+                                   .cuda = text("cuda"),
+                                   .mig = text("mig")};
+  planned.key = experiment::reuse_key(planned.point, parts);
+  planned.point_key = experiment::point_key(planned.point, parts);
+  planned.conditions = std::move(conditions);
+}
+
 bool PointOpener::resolve(PlannedPoint& planned) {
   const experiment::Point& point = planned.point;
   const std::shared_ptr<model::ModelSource> source = model_of(point);
@@ -135,13 +155,7 @@ bool PointOpener::resolve(PlannedPoint& planned) {
   planned.facts = {{"parameters", model::parameter_count(source->spec)},
                    {"flops_per_token", flops_per_token},
                    {"weights", source->random_weights() ? "random" : "loaded"}};
-  planned.key =
-      experiment::reuse_key(point, {.metric_schema = std::to_string(record::kMetricSchema),
-                                    .trainer = machine_.trainer,
-                                    .trainer_version = machine_.trainer_version,
-                                    .hardware_class = machine_.hardware_class,
-                                    .model_fingerprint = source->fingerprint,
-                                    .dataset_fingerprint = dataset->fingerprint()});
+  set_keys(planned, conditions_of(machine_, point), source->fingerprint, dataset->fingerprint());
   return true;
 }
 
