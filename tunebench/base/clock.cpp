@@ -38,4 +38,12 @@ std::string iso_time(std::int64_t unix_seconds) {
                      clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
+std::optional<std::int64_t> unix_time(std::string_view iso_time) {
+  std::tm time{};
+  const std::string text(iso_time);
+  const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
+  return end != nullptr && *end == '\0' ? std::optional<std::int64_t>(::timegm(&time))
+                                        : std::nullopt;
+}
+
 }  // namespace tunebench

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tunebench {
 
@@ -22,5 +24,7 @@ Clock& system_clock();
 
 /// 2026-12-01T08:30:00Z
 std::string iso_time(std::int64_t unix_seconds);
+/// The other way round; nullopt for a text of another form.
+std::optional<std::int64_t> unix_time(std::string_view iso_time);
 
 }  // namespace tunebench

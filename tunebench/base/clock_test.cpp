@@ -27,5 +27,14 @@ TEST(ClockTest, WritesTimesAsIso8601) {
   EXPECT_EQ(iso_time(-1), "1969-12-31T23:59:59Z");
 }
 
+TEST(UnixTimeTest, ReadsWhatIsoTimeWrites) {
+  for (const std::int64_t seconds : {0L, 1'700'000'000L, 4'102'444'799L}) {
+    EXPECT_EQ(unix_time(iso_time(seconds)), seconds);
+  }
+  EXPECT_EQ(unix_time(""), std::nullopt);
+  EXPECT_EQ(unix_time("2026-12-01"), std::nullopt);
+  EXPECT_EQ(unix_time("2026-12-01T08:30:00Z and more"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tunebench

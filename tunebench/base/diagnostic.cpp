@@ -54,6 +54,17 @@ std::string Diagnostic::line() const {
   return line;
 }
 
+bool is_place(std::string_view where) {
+  for (int part = 0; part < 2; ++part) {
+    const std::size_t colon = where.rfind(':');
+    if (colon == std::string_view::npos || !parse_int(where.substr(colon + 1))) {
+      return false;
+    }
+    where = where.substr(0, colon);
+  }
+  return !where.empty();
+}
+
 std::string Diagnostic::text_block() const {
   if (snippet.empty()) {
     return line();

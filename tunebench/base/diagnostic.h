@@ -21,6 +21,9 @@ struct Diagnostic {
   [[nodiscard]] std::string text_block() const;
 };
 
+/// Whether `where` names a line and column of a file: "plan.yaml:9:5".
+bool is_place(std::string_view where);
+
 /// All mistakes found, so that a user gets them in one go.
 using Diagnostics = std::vector<Diagnostic>;
 

@@ -21,16 +21,6 @@ constexpr std::int64_t kSlowStepsOfAWindow = 25;
 constexpr double kSlowFlopsPerCore = 4e9;
 constexpr double kShortestTimeoutS = 600.0;
 
-/// The same mistake at many points is one mistake.
-void add_once(const Diagnostics& found, Diagnostics& problems) {
-  std::set<std::string> told;
-  for (const Diagnostic& problem : found) {
-    if (told.insert(problem.line()).second) {
-      problems.push_back(problem);
-    }
-  }
-}
-
 /// More than this is a slip of the hand. A point takes about 5 kB here and seconds to measure.
 constexpr std::size_t kMostPoints = 100'000;
 
@@ -91,6 +81,15 @@ Json conditions_of(const Machine& machine, const experiment::Point& point) {
     }
   }
   return conditions;
+}
+
+void add_once(const Diagnostics& found, Diagnostics& problems) {
+  std::set<std::string> told;
+  for (const Diagnostic& problem : found) {
+    if (told.insert(problem.line()).second) {
+      problems.push_back(problem);
+    }
+  }
 }
 
 double default_timeout_s(const experiment::Point& point, double flops_per_step,

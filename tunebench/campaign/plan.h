@@ -48,6 +48,7 @@ struct PlannedPoint {
   double timeout_s = 0;
   std::int64_t memory_bytes = 0;  ///< what the trainer may plan with; 0: no bound
   std::vector<std::pair<std::string, Json>> facts = {};  ///< record fields known before measuring
+  std::optional<std::int64_t> needed_bytes = {};  ///< predicted; only by Resolver::plan_memory
   std::string invalid = {};  ///< the rule it breaks: recorded as invalid_config, never started
 };
 
@@ -75,6 +76,9 @@ inline constexpr std::int64_t kStabilityRuns = 5;
 /// rules, the model's limits and the dataset. Each model, tokenizer and dataset is opened once.
 /// Nothing is written. All mistakes are reported; with one the plan is not to be used.
 Plan make_plan(const Request& request, Machine machine, Diagnostics& problems);
+
+/// The same mistake at many points is one mistake.
+void add_once(const Diagnostics& found, Diagnostics& problems);
 
 /// How often a request wants each point of so many. Mistakes are told.
 Repeats repeats_of(const Request& request, bool stability, std::size_t points,

@@ -39,6 +39,10 @@ std::optional<space::Space> space_of(const Request& request, Diagnostics& proble
   return space::make_space(made, problems);
 }
 
+void check_rule_texts(const Request& request, Diagnostics& problems) {
+  space::compile_rules(request.rules, problems);
+}
+
 void check_supported(const Request& request, Diagnostics& problems) {
   if (request.search.method != "grid") {
     refuse(problems, request.search.where, fmt::format("search '{}'", request.search.method),

@@ -88,6 +88,9 @@ struct Request {
 /// The space of a request. All mistakes are told; nullopt with one.
 std::optional<space::Space> space_of(const Request& request, Diagnostics& problems);
 
+/// Reads the rules only: what can be told of a request whose inputs are not all known.
+void check_rule_texts(const Request& request, Diagnostics& problems);
+
 /// What the request asks for and this program cannot do yet, each by its name and place.
 void check_supported(const Request& request, Diagnostics& problems);
 

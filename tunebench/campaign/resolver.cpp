@@ -50,6 +50,8 @@ class PointOpener {
   PointOpener(const Machine& machine, Diagnostics& problems)
       : machine_(machine), problems_(problems) {}
 
+  bool plans_memory = false;
+
   /// Fills in all that depends on model and data. False when something is wrong, which is told.
   bool resolve(PlannedPoint& planned);
 
@@ -60,9 +62,12 @@ class PointOpener {
   std::shared_ptr<data::Dataset> dataset_of(const experiment::Point& point,
                                             const data::Tokenizer& tokenizer);
   bool check_length(const experiment::Point& point, const model::ModelSource& source);
+  std::int64_t needed_bytes(const experiment::Point& point, const model::ModelSource& source,
+                            std::int64_t memory_bytes);
 
   const Machine& machine_;
   Diagnostics& problems_;
+  std::map<std::string, std::int64_t> needs_;
   Opened<model::ModelSource> models_;
   Opened<data::Tokenizer> tokenizers_;
   Opened<data::Dataset> datasets_;
@@ -126,6 +131,21 @@ void set_keys(PlannedPoint& planned, Json conditions, const std::string& model_f
   planned.conditions = std::move(conditions);
 }
 
+/// Points that differ in what takes no memory are planned once.
+std::int64_t PointOpener::needed_bytes(const experiment::Point& point,
+                                       const model::ModelSource& source,
+                                       std::int64_t memory_bytes) {
+  const std::string key =
+      fmt::format("{}\n{} {} {} {} {}", point.text("model_name"), point.integer("model_max_length"),
+                  trainer::device_batch_size(point), point.text("torch_dtype"),
+                  point.boolean("gradient_checkpointing"), memory_bytes);
+  const auto [place, added] = needs_.try_emplace(key, 0);
+  if (added) {
+    place->second = trainer::native_memory(source, point, memory_bytes);
+  }
+  return place->second;
+}
+
 bool PointOpener::resolve(PlannedPoint& planned) {
   const experiment::Point& point = planned.point;
   const std::shared_ptr<model::ModelSource> source = model_of(point);
@@ -152,6 +172,9 @@ bool PointOpener::resolve(PlannedPoint& planned) {
                            static_cast<double>(point.integer("batch_size")) *
                            static_cast<double>(point.integer("gradient_accumulation_steps"));
   planned.memory_bytes = memory_bound(machine_.memory_bytes, point.real("memory_limit_gib"));
+  if (plans_memory && planned.invalid.empty() && machine_.trainer == "native") {
+    planned.needed_bytes = needed_bytes(point, *source, planned.memory_bytes);
+  }
   planned.facts = {{"parameters", model::parameter_count(source->spec)},
                    {"flops_per_token", flops_per_token},
                    {"weights", source->random_weights() ? "random" : "loaded"}};
@@ -206,6 +229,10 @@ Resolver::Resolver(const Request& request, const space::Space& space, const Mach
           State{request, space, machine, problems, PointOpener(machine, problems)})) {}
 
 Resolver::~Resolver() = default;
+
+void Resolver::plan_memory() {
+  state_->opener.plans_memory = true;
+}
 
 std::optional<PlannedPoint> Resolver::resolve(const space::Digits& digits) {
   const Request& request = state_->request;

@@ -18,6 +18,9 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
+  /// From now on points carry what their trainer plans to take (PlannedPoint::needed_bytes).
+  void plan_memory();
+
   /// The point with all that depends on model and data; nullopt when something is wrong, which is
   /// told. With Request::keep_invalid a broken rule is PlannedPoint::invalid instead.
   std::optional<PlannedPoint> resolve(const space::Digits& digits);

@@ -6,6 +6,7 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
+#include "tunebench/campaign/staleness.h"
 #include "tunebench/experiment/experiment.h"
 #include "tunebench/trainer/simulated_trainer.h"
 
@@ -18,6 +19,7 @@ constexpr const char* kDefaultExperiment = "finetune_full_benchmark-v1.0.0";
 const experiment::Experiment* experiment_of(const config::CommandLine& line,
                                             Diagnostics& problems) {
   const std::string id = line.value("experiment", kDefaultExperiment);
+  const std::string where = line.has("experiment") ? line.find("experiment")->spelled : "";
   const experiment::Experiment* found = experiment::find_experiment(id);
   std::vector<std::string> runnable;
   std::vector<std::string> names;
@@ -28,10 +30,10 @@ const experiment::Experiment* experiment_of(const config::CommandLine& line,
     }
   }
   if (found == nullptr) {
-    problems.push_back({"--experiment", fmt::format("unknown experiment '{}'", printable(id)),
-                        did_you_mean(id, names)});
+    problems.push_back(
+        {where, fmt::format("unknown experiment '{}'", printable(id)), did_you_mean(id, names)});
   } else if (!found->runnable) {
-    problems.push_back({"--experiment", fmt::format("{} cannot be run by this version", found->id),
+    problems.push_back({where, fmt::format("{} cannot be run by this version", found->id),
                         "what it can run: " + join(runnable, ", ")});
   }
   return found != nullptr && found->runnable ? found
@@ -54,7 +56,7 @@ std::vector<experiment::GivenValues> given_values(const config::CommandLine& lin
       values.emplace_back(static_cast<std::int64_t>(*property->domain.lower));
     }
     if (!values.empty()) {
-      given.push_back({property->name, std::move(values)});
+      given.push_back({property->name, std::move(values), option.spelled});
     }
   }
   return given;
@@ -100,11 +102,12 @@ std::optional<std::uint64_t> order_seed_of(const config::CommandLine& line, Diag
   const std::string order = line.value("order", "grid");
   const std::int64_t seed = integer_option(line, "order_seed", 1, 0, problems);
   if (order != "grid" && order != "random") {
-    problems.push_back(
-        {"--order", fmt::format("'{}' is none of grid, random", printable(order)), ""});
+    problems.push_back({line.find("order")->spelled,
+                        fmt::format("'{}' is none of grid, random", printable(order)), ""});
   }
   if (line.has("order_seed") && order != "random") {
-    problems.push_back({"--order-seed", "only --order random draws from a seed", ""});
+    problems.push_back(
+        {line.find("order_seed")->spelled, "only --order random draws from a seed", ""});
   }
   return order == "random" ? std::optional(static_cast<std::uint64_t>(seed)) : std::nullopt;
 }
@@ -142,6 +145,13 @@ std::vector<config::OptionSpec> run_options() {
        .help = "order of the points within a round; default grid: as given, last input fastest"},
       {.name = "order_seed", .value_name = "N", .help = "of --order random; default 1"},
       {.name = "fresh", .takes_value = false, .help = "measure also what is known already"},
+      {.name = "accept_stale",
+       .takes_value = false,
+       .help = "reuse also results of another driver, device, trainer version or metric schema; the "
+               "table says so"},
+      {.name = "max_age",
+       .value_name = "AGE",
+       .help = "reuse no result that is older: 7d, 12h, 90min"},
       {.name = "force",
        .takes_value = false,
        .help = "start also points whose planned memory is more than there is"},
@@ -181,9 +191,22 @@ campaign::Request request_of(const config::CommandLine& line, Diagnostics& probl
       .order_seed = order_seed_of(line, problems),
       .fresh = line.has("fresh"),
       .force = line.has("force"),
+      .accept_stale = line.has("accept_stale"),
       .timeout_s = positive_option(line, "timeout", "a number of seconds", problems)};
   if (line.has("repeats")) {
     request.repeats = integer_option(line, "repeats", 1, 1, problems);
+  }
+  if (const config::GivenOption* age = line.find("max_age")) {
+    request.max_age_s = campaign::age_of(age->value);
+    request.max_age_text = age->value;
+    if (!request.max_age_s) {
+      problems.push_back(
+          {age->spelled, fmt::format("'{}' is not an age above 0", printable(age->value)), "7d"});
+    }
+  }
+  if (request.fresh && (request.accept_stale || request.max_age_s)) {
+    problems.push_back({"--fresh", "nothing is reused, whatever its age or conditions",
+                        "leave out --accept-stale and --max-age"});
   }
   if (line.has("max_repeats") && !request.until) {
     problems.push_back({"--max-repeats", "only --until goes beyond --repeats", ""});
@@ -215,6 +238,8 @@ measure::IdleRules idle_rules_of(const config::CommandLine& line, Diagnostics& p
 
 std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
                                              const campaign::Request& request,
+                                             const std::map<std::string, std::string>* stored,
+                                             std::map<std::string, std::string>& texts,
                                              Diagnostics& problems) {
   const std::string* name = trainer_name(request, problems);
   const bool simulated = name != nullptr && *name == "simulated";
@@ -225,7 +250,12 @@ std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
                         ""});
   } else if (simulated) {
     try {
-      return trainer::make_simulated_trainer(trainer::read_simulation(line.value("simulation")));
+      const std::string file = line.value("simulation");
+      trainer::Simulation simulation = stored != nullptr && stored->contains(file)
+                                           ? trainer::parse_simulation(stored->at(file), file)
+                                           : trainer::read_simulation(file);
+      texts[file] = simulation.text;
+      return trainer::make_simulated_trainer(std::move(simulation));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::Internal) {
         throw;

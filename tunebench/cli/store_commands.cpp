@@ -2,7 +2,10 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
+#include "tunebench/base/files.h"
+#include "tunebench/campaign/stored_plan.h"
 #include "tunebench/cli/command.h"
+#include "tunebench/cli/measuring.h"
 #include "tunebench/cli/run_options.h"
 #include "tunebench/report/aggregate.h"
 #include "tunebench/report/export.h"
@@ -17,12 +20,15 @@ namespace {
 
 using report::TextTable;
 
-/// Opens an existing store and sets right the status of runs whose process is gone.
-std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line) {
+/// Opens an existing store, sets right the status of runs whose process is gone, and tells which.
+std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line, Console& console) {
   const std::string location = store::default_store_location(line.value("store"));
   std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::ReadOnly);
   try {
-    store::open_store(location, store::OpenMode::Existing)->mark_dead_runs();
+    const auto writable = store::open_store(location, store::OpenMode::Existing);
+    for (const std::string& told : dead_run_lines(*writable)) {
+      console.err << told << "\n";
+    }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Io) {
       throw;
@@ -87,11 +93,14 @@ Json run_json(const store::Run& run, const Counts& counts) {
                        {"reused", counts.reused},
                        {"failed", counts.failed},
                        {"host", run.host},
+                       {"stop_reason", run.stop_reason.empty()
+                                           ? Json()
+                                           : Json::parse(run.stop_reason, "stop reason")},
                        {"command", run.command}});
 }
 
 int list_runs(const Invocation& invocation, Console& console) {
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
   Json rows = Json::array();
   TextTable table;
   table.add_column("run");
@@ -121,10 +130,47 @@ int list_runs(const Invocation& invocation, Console& console) {
   return kOk;
 }
 
+/// "stopped: count: 20 points are measured" of a run that says why it ended; else empty.
+std::string reason_line(const store::Run& run) {
+  if (run.stop_reason.empty()) {
+    return "";
+  }
+  const Json reason = Json::parse(run.stop_reason, "stop reason");
+  const Json* text = reason.find("text");
+  return fmt::format("ended: {}{}\n", reason.at("reason").as_string(),
+                     text == nullptr ? "" : ", " + printable(text->as_string()));
+}
+
+/// The command of a run; what may make it mean something else now is told.
+int show_command_of(const store::Run& run, Console& console) {
+  write_result(console, run.command + "\n");
+  if (run.plan.empty()) {
+    return kOk;
+  }
+  const campaign::StoredPlan plan = campaign::stored_plan(run);
+  std::error_code failure;
+  const bool here = std::filesystem::current_path(failure) == plan.folder;
+  if (!here) {
+    console.err << "note: it was given in " << printable(plan.folder) << "\n";
+  }
+  for (const auto& [name, text] : plan.files) {
+    if (here && name.ends_with("ml") &&
+        (!std::filesystem::exists(name, failure) || read_file(name) != text)) {
+      console.err << fmt::format("note: {} has changed since; tunebench rerun {} takes it as it was\n",
+                                 printable(name), run.name);
+    }
+  }
+  return kOk;
+}
+
 int show_run(const Invocation& invocation, Console& console) {
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
   const store::Run run = store->find_run(invocation.line.argument(0).value_or("@last"));
+  if (invocation.line.has("as_command")) {
+    return show_command_of(run, console);
+  }
   std::vector<store::RunRecord> records = store->records_of(run.name);
+  campaign::mark_stale(records, run);
   keep_measured(records, invocation, console);
   add_cost(records, invocation.line);
   const std::vector<report::PointSummary> points = report::summarise(records);
@@ -132,7 +178,8 @@ int show_run(const Invocation& invocation, Console& console) {
   if (invocation.json()) {
     Json attempts = Json::array();
     for (const store::RunRecord& one : records) {
-      attempts.push_back(record::flat(one.record).set("reused", one.reused));
+      attempts.push_back(record::flat(one.record).set("reused", one.reused)
+                             .set("stale", one.stale.empty() ? Json() : Json(one.stale)));
     }
     write_result(console, run_json(run, counts)
                                   .set("points", report::result_json(points))
@@ -145,6 +192,7 @@ int show_run(const Invocation& invocation, Console& console) {
       fmt::format("run {}  {}  {}  {} planned, {} measured, {} reused, {} failed\n{}\n\n", run.name,
                   run.started_at, run.status, run.planned, counts.valid, counts.reused,
                   counts.failed, printable(run.command));
+  text.insert(text.size() - 1, reason_line(run));
   text += points.empty() ? std::string("no measurements\n") : report::result_text(points);
   for (const store::RunRecord& one : records) {
     if (!one.record.is_valid() && !one.record.log_path.empty()) {
@@ -181,7 +229,7 @@ report::Format format_of(const Invocation& invocation) {
 
 int export_results(const Invocation& invocation, Console& console) {
   const report::Format format = format_of(invocation);
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
   std::vector<store::RunRecord> records;
   if (const std::optional<std::string> name = invocation.line.argument(0)) {
     records = store->records_of(store->find_run(*name).name);
@@ -221,7 +269,13 @@ Command show_command() {
   return {{.name = "show",
            .summary = "show the table of a run",
            .arguments = {{"RUN", "name, the beginning of one, @last (default) or @last~1", false}},
-           .options = {simulated_option(), price_option(), store_option(), json_option()},
+           .options = {{.name = "as_command",
+                        .takes_value = false,
+                        .help = "print the command that began it instead"},
+                       simulated_option(),
+                       price_option(),
+                       store_option(),
+                       json_option()},
            .examples = {"tunebench show", "tunebench show @last~1 --json"}},
           show_run};
 }

@@ -133,7 +133,7 @@ std::vector<std::string> prepare(const Parser& parser, std::span<const std::stri
 
 /// Words that no option took: unknown options are diagnosed, the rest are arguments.
 std::vector<std::string> arguments_of(const std::vector<std::string>& left, const Parser& parser,
-                                      bool takes_arguments, Diagnostics& problems) {
+                                      bool needs_arguments, Diagnostics& problems) {
   std::vector<std::string> arguments;
   bool only_arguments = false;
   bool after_unknown = false;
@@ -146,7 +146,7 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& left, cons
                           is_long(name) ? did_you_mean(with_dashes(name), parser.names) : ""});
       after_unknown = name.size() == word.size();
       continue;
-    } else if (after_unknown && !takes_arguments) {
+    } else if (after_unknown && !needs_arguments) {
       // The value of the unknown option before it: one mistake, one line.
     } else {
       arguments.push_back(word);
@@ -158,7 +158,8 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& left, cons
 
 void check_arguments(const CommandSpec& command, const std::vector<std::string>& arguments,
                      Diagnostics& problems) {
-  for (std::size_t i = command.arguments.size(); i < arguments.size(); ++i) {
+  const bool any_number = !command.arguments.empty() && command.arguments.back().repeats;
+  for (std::size_t i = command.arguments.size(); i < arguments.size() && !any_number; ++i) {
     problems.push_back({"", fmt::format("unexpected argument '{}'", printable(arguments[i])), ""});
   }
   for (std::size_t i = arguments.size(); i < command.arguments.size(); ++i) {
@@ -252,7 +253,7 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
       continue;
     }
     const std::string spelled = spelled_as(parser, option, words);
-    if (option.takes_value && results.size() > 1) {
+    if (option.takes_value && results.size() > 1 && !option.repeats) {
       problems.push_back(
           {spelled,
            fmt::format("given {} times ({})", results.size(), printable(join(results, ", "))),
@@ -262,10 +263,13 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
       line.help = true;
       continue;
     }
-    line.options.push_back({option.name, spelled, option.takes_value ? results.front() : ""});
+    const std::size_t count = option.repeats ? results.size() : 1;
+    for (std::size_t k = 0; k < count; ++k) {
+      line.options.push_back({option.name, spelled, option.takes_value ? results[k] : ""});
+    }
   }
-  line.arguments =
-      arguments_of(parser.app.remaining(), parser, !command.arguments.empty(), problems);
+  const bool needs_arguments = !command.arguments.empty() && command.arguments.front().required;
+  line.arguments = arguments_of(parser.app.remaining(), parser, needs_arguments, problems);
   if (!line.help) {
     check_arguments(command, line.arguments, problems);
   }
@@ -302,7 +306,8 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t width) {
 std::string command_help(const CommandSpec& command, std::size_t width) {
   std::string usage = "usage: tunebench " + command.name;
   for (const ArgumentSpec& argument : command.arguments) {
-    usage += argument.required ? " " + argument.name : " [" + argument.name + "]";
+    const std::string name = argument.name + (argument.repeats ? "..." : "");
+    usage += argument.required ? " " + name : " [" + name + "]";
   }
   std::string text = fmt::format("{} [options]\n\n{}\n", usage, wrap(command.summary, 0, width));
   if (!command.details.empty()) {

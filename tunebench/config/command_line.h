@@ -18,6 +18,7 @@ struct OptionSpec {
   std::string value_name = {};            ///< what stands for the value in the help: "N", "FILE"
   std::string help = {};                  ///< one sentence or two; wrapped when shown
   std::string group = {};                 ///< heading in the help; empty: "options"
+  bool repeats = false;                   ///< may be given several times
 };
 
 /// One word of the command line that is no option.
@@ -25,6 +26,7 @@ struct ArgumentSpec {
   std::string name;  ///< "FILE"
   std::string help = {};
   bool required = true;
+  bool repeats = false;  ///< the last argument: any number of words
 };
 
 /// A command of one word ("run") or two ("models import").
@@ -52,7 +54,7 @@ struct CommandLine {
   std::vector<std::string> arguments;
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// nullptr when it was not given.
+  /// The first of that name; nullptr when it was not given.
   [[nodiscard]] const GivenOption* find(std::string_view name) const;
   /// The value, or `otherwise` when it was not given.
   [[nodiscard]] std::string value(std::string_view name, std::string_view otherwise = "") const;

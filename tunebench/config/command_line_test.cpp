@@ -176,5 +176,21 @@ TEST(ShellLine, QuotesWhatAShellWouldSplit) {
   EXPECT_EQ(shell_line(words), R"(run --model 'it'\''s a' '' a,b)");
 }
 
+TEST(ParseCommandLine, OptionsAndArgumentsThatRepeat) {
+  const CommandSpec command{
+      .name = "run",
+      .arguments = {{.name = "FILE", .required = false, .repeats = true}},
+      .options = {{.name = "where", .value_name = "EXPR", .repeats = true}, {.name = "order"}}};
+  Diagnostics problems;
+  const std::vector<std::string> words{"a.yaml", "--where", "a > 1", "b.yaml", "--where=b < 2"};
+  const CommandLine line = parse_command_line(command, words, problems);
+  EXPECT_TRUE(problems.empty());
+  ASSERT_EQ(line.options.size(), 2U);
+  EXPECT_EQ(line.options[0].value, "a > 1");
+  EXPECT_EQ(line.options[1].value, "b < 2");
+  EXPECT_EQ(line.arguments, (std::vector<std::string>{"a.yaml", "b.yaml"}));
+  EXPECT_NE(command_help(command, 80).find("tunebench run [FILE...] [options]"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tunebench::config

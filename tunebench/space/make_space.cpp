@@ -33,7 +33,7 @@ class SpaceMaker {
     for (const ExperimentChoice& choice : request_.experiments) {
       add_experiment(choice);
     }
-    std::vector<Rule> rules = compile_rules();
+    std::vector<Rule> rules = compile_rules(request_.rules, problems_);
     if (problems_.size() > before || variants_.empty()) {
       return std::nullopt;
     }
@@ -118,30 +118,6 @@ class SpaceMaker {
     }
   }
 
-  std::vector<Rule> compile_rules() {
-    std::vector<std::string> names = experiment::property_names();
-    names.emplace_back("experiment");
-    std::vector<Rule> rules;
-    for (const RuleText& rule : request_.rules) {
-      std::vector<expression::Mistake> mistakes;
-      std::optional<expression::Expression> condition =
-          expression::Expression::compile(rule.text, names, mistakes);
-      for (const expression::Mistake& mistake : mistakes) {
-        problems_.push_back(
-            rule.place ? rule.place(mistake)
-                       : Diagnostic{rule.where,
-                                    fmt::format("{} at {}", mistake.text,
-                                                expression::place_in(rule.text, mistake.offset)),
-                                    mistake.hint});
-      }
-      if (condition) {
-        rules.push_back(
-            {std::make_shared<const expression::Expression>(std::move(*condition)), rule.where});
-      }
-    }
-    return rules;
-  }
-
   const SpaceRequest& request_;
   Diagnostics& problems_;
   std::set<std::string> shared_;
@@ -152,6 +128,30 @@ class SpaceMaker {
 };
 
 }  // namespace
+
+std::vector<Rule> compile_rules(const std::vector<RuleText>& texts, Diagnostics& problems) {
+  std::vector<std::string> names = experiment::property_names();
+  names.emplace_back("experiment");
+  std::vector<Rule> rules;
+  for (const RuleText& rule : texts) {
+    std::vector<expression::Mistake> mistakes;
+    std::optional<expression::Expression> condition =
+        expression::Expression::compile(rule.text, names, mistakes);
+    for (const expression::Mistake& mistake : mistakes) {
+      problems.push_back(
+          rule.place ? rule.place(mistake)
+                     : Diagnostic{rule.where,
+                                  fmt::format("{} at {}", mistake.text,
+                                              expression::place_in(rule.text, mistake.offset)),
+                                  mistake.hint});
+    }
+    if (condition) {
+      rules.push_back(
+          {std::make_shared<const expression::Expression>(std::move(*condition)), rule.where});
+    }
+  }
+  return rules;
+}
 
 std::optional<Space> make_space(const SpaceRequest& request, Diagnostics& problems) {
   return SpaceMaker(request, problems).make();

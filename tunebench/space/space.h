@@ -138,6 +138,9 @@ struct RuleText {
   std::function<Diagnostic(const expression::Mistake&)> place = {};
 };
 
+/// The rules as conditions over all inputs and `experiment`; mistakes are told.
+std::vector<Rule> compile_rules(const std::vector<RuleText>& rules, Diagnostics& problems);
+
 /// One experiment over the space, with inputs of its own.
 struct ExperimentChoice {
   const experiment::Experiment* experiment = nullptr;

@@ -1,0 +1,156 @@
+// Several processes with one plan and one store share the points: each is measured as often as was
+// asked, whoever of them is killed.
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "session.h"
+
+namespace tunebench::integration {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr const char* kAtOnce = R"({"time_scale":0,"step":{"base_s":0.1}})";
+
+/// The session's own file, and a PostgreSQL database when there is one for tests.
+std::vector<std::string> stores(const Session& session) {
+  std::vector<std::string> found{session.store().string()};
+  if (const char* url = std::getenv("TB_POSTGRES_URL"); url != nullptr && *url != '\0') {
+    found.emplace_back(url);
+  }
+  return found;
+}
+
+class SharingTest : public testing::Test {
+ protected:
+  std::vector<std::string> words(const std::string& store, const std::string& batches,
+                                 const std::string& repeats) {
+    return {"run",      "-m",       "tiny",         "-l",      "16",  "-b",     batches,
+            "--repeats", repeats,   "--trainer",    "simulated", "--simulation", model,
+            // A database may hold what earlier tests left there.
+            "--seed",   seed,       "--max-steps",  "3",       "--store", store};
+  }
+
+  /// Valid measurements of this test by batch size.
+  std::map<std::int64_t, int> measured(const std::string& store) {
+    std::map<std::int64_t, int> counts;
+    const Said said = session.run({"export", "--json", "--simulated", "--store", store});
+    for (const Json& row : Json::parse(said.out, "export").as_array()) {
+      if (row.at("status").as_string() == "ok" && std::to_string(row.at("seed").as_int()) == seed) {
+        ++counts[row.at("batch_size").as_int()];
+      }
+    }
+    return counts;
+  }
+
+  std::map<std::string, int> statuses(const std::string& store, std::size_t newest) {
+    std::map<std::string, int> counts;
+    const Said said = session.run({"runs", "--json", "--simulated", "--store", store});
+    const Json rows = Json::parse(said.out, "runs");
+    for (std::size_t i = 0; i < newest; ++i) {
+      ++counts[rows.as_array().at(i).at("status").as_string()];
+    }
+    return counts;
+  }
+
+  bool wait_for(const std::string& store, std::size_t points) {
+    for (int look = 0; look < 1200; ++look) {
+      if (std::filesystem::exists(session.store()) && measured(store).size() >= points) {
+        return true;
+      }
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    return false;
+  }
+
+  Session session;
+  std::string model = session.write("model.json", kAtOnce);
+  std::string seed = std::to_string(::getpid());
+};
+
+TEST_F(SharingTest, EightProcessesMeasureEachPointOnceThoughTwoAreKilled) {
+  for (const std::string& store : stores(session)) {
+    std::vector<Session::Running> running;
+    for (int process = 0; process < 8; ++process) {
+      running.push_back(session.start(words(store, "1..200", "1")));
+    }
+    std::this_thread::sleep_for(milliseconds(1500));
+    running[2].signal(SIGKILL);
+    running[5].signal(SIGKILL);
+    std::map<int, int> exits;
+    int killed = 0;
+    for (Session::Running& one : running) {
+      const Said said = one.wait(std::chrono::seconds(240));
+      killed += said.exit.signal == SIGKILL ? 1 : 0;
+      exits[said.exit.code] += said.exit.signal == 0 ? 1 : 0;
+      EXPECT_TRUE(said.exit.code == 0) << said.err;
+    }
+    EXPECT_EQ(killed, 2) << "both were done before they were killed";
+    const std::map<std::int64_t, int> counts = measured(store);
+    EXPECT_EQ(counts.size(), 200U) << store;
+    for (const auto& [batch, count] : counts) {
+      EXPECT_EQ(count, 1) << "batch " << batch << " in " << store;
+    }
+    EXPECT_EQ(statuses(store, 8), (std::map<std::string, int>{{"finished", 6}, {"interrupted", 2}}));
+  }
+}
+
+TEST_F(SharingTest, RepeatsAreSharedToo) {
+  for (const std::string& store : stores(session)) {
+    std::vector<Session::Running> running;
+    for (int process = 0; process < 4; ++process) {
+      running.push_back(session.start(words(store, "1..8", "3")));
+    }
+    for (Session::Running& one : running) {
+      const Said said = one.wait();
+      EXPECT_EQ(said.exit.code, 0) << said.err;
+    }
+    for (const auto& [batch, count] : measured(store)) {
+      EXPECT_EQ(count, 3) << "batch " << batch << " in " << store;
+    }
+  }
+}
+
+TEST_F(SharingTest, WaitsForWhatAnotherHoldsAndTakesOverWhatADeadOneLeaves) {
+  session.write("model.json", R"({"step":{"base_s":0.1}})");
+  const std::string store = session.store().string();
+  std::vector<std::string> long_words = words(store, "1,2", "1");
+  long_words[18 - 1] = "3000";  // --max-steps: minutes
+  Session::Running holder = session.start(long_words);
+  ASSERT_TRUE([&] {
+    for (int look = 0; look < 600; ++look) {
+      const Said said = session.run({"runs", "--json", "--simulated", "--store", store});
+      if (said.exit.code == 0 && Json::parse(said.out, "runs").as_array().size() == 1) {
+        return true;
+      }
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    return false;
+  }());
+  std::this_thread::sleep_for(milliseconds(1500));
+  std::vector<std::string> one = long_words;
+  one[6] = "1";  // only what the other measures now
+  Session::Running waiter = session.start(one);
+  std::this_thread::sleep_for(milliseconds(2500));
+  holder.signal(SIGKILL);
+  const Said dead = holder.wait();
+  EXPECT_EQ(dead.exit.signal, SIGKILL);
+  std::this_thread::sleep_for(milliseconds(1500));
+  waiter.signal(SIGINT);
+  const Said said = waiter.wait();
+  EXPECT_EQ(said.exit.code, 130);
+  EXPECT_THAT(said.err, HasSubstr("waiting for 1 point of "));
+  EXPECT_THAT(said.err, HasSubstr("1/1  batch=1  started"));
+}
+
+}  // namespace
+}  // namespace tunebench::integration
