@@ -80,6 +80,21 @@ TEST_F(KeepingTest, CountsRecordsInTheRun) {
   EXPECT_THAT(shown_problems(), IsEmpty());
 }
 
+TEST_F(KeepingTest, AppendsManyOrNone) {
+  const std::string run = store_->begin_run(new_run()).name;
+  std::vector<record::Record> records{sample_record(run), sample_record(run)};
+  store_->append_all(records);
+  EXPECT_EQ(store_->find_run(run).valid, 2);
+  EXPECT_TRUE(store_->has_record(records[1].id));
+  EXPECT_FALSE(store_->has_record("none"));
+  records = {sample_record(run), records[0]};
+  EXPECT_EQ(refusal([&] { store_->append_all(records); }),
+            "there is a record " + records[1].id + " already");
+  EXPECT_EQ(store_->find_run(run).valid, 2);
+  EXPECT_EQ(store_->all_records().size(), 2U);
+  EXPECT_THAT(shown_problems(), IsEmpty());
+}
+
 TEST_F(KeepingTest, KeepsOneEnvironmentForManyRecords) {
   const std::string run = store_->begin_run(new_run()).name;
   record::Record record = sample_record(run);
@@ -154,7 +169,7 @@ TEST_F(KeepingTest, TheTrashHidesARunAndWhatOnlyItShows) {
   EXPECT_EQ(store_->reusable("shared").size(), 1U);
   EXPECT_EQ(store_->all_records().size(), 1U);
   int scanned = 0;
-  store_->scan({.columns = {"key"}, .run = {}}, [&](auto) { ++scanned; });
+  store_->scan({.columns = {"key"}, .run = {}, .condition = nullptr}, [&](auto) { ++scanned; });
   EXPECT_EQ(scanned, 1);
   EXPECT_EQ(store_->undo().name, first);
   EXPECT_EQ(store_->reusable("own").size(), 1U);
@@ -234,17 +249,71 @@ TEST_F(KeepingTest, ScansValuesWithoutRecords) {
                                          "loss_last",  "loss_first",   "model_name", "id",
                                          "repeat",     "key",          "run"};
   std::vector<std::vector<Json>> rows;
-  store_->scan({.columns = columns, .run = {}},
+  store_->scan({.columns = columns, .run = {}, .condition = nullptr},
                [&](std::span<const Json> row) { rows.emplace_back(row.begin(), row.end()); });
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_THAT(rows[0], ElementsAre(Json(4), Json(100.5), Json(7), Json(true), Json(), Json(0.1),
                                    Json("tiny"), Json(record.id), Json(1), Json("key"), Json(run)));
   EXPECT_EQ(rows[1][9], Json("b"));
   int count = 0;
-  store_->scan({.columns = {"key"}, .run = run}, [&](auto) { ++count; });
+  store_->scan({.columns = {"key"}, .run = run, .condition = nullptr}, [&](auto) { ++count; });
   EXPECT_EQ(count, 1);
-  EXPECT_EQ(refusal([&] { store_->scan({.columns = {"batch_sise"}, .run = {}}, [](auto) {}); }),
+  EXPECT_EQ(refusal([&] {
+              store_->scan({.columns = {"batch_sise"}, .run = {}, .condition = nullptr},
+                           [](auto) {});
+            }),
             "there is no column 'batch_sise' - did you mean 'batch_size'?");
+}
+
+/// The ids that a condition leaves.
+std::vector<std::int64_t> batches(const Store& store, const std::string& condition,
+                                  const std::optional<std::string>& run = {}) {
+  Diagnostics problems;
+  const auto compiled =
+      expression::Expression::compile(condition, scan_columns(), "where", problems);
+  EXPECT_TRUE(compiled.has_value()) << condition;
+  std::vector<std::int64_t> found;
+  store.scan({.columns = {"batch_size"}, .run = run, .condition = &*compiled},
+             [&](std::span<const Json> row) { found.push_back(row[0].as_int()); });
+  return found;
+}
+
+TEST_F(KeepingTest, ScansWhatAConditionHoldsFor) {
+  const std::string run = store_->begin_run(new_run()).name;
+  for (const int batch : {1, 2, 4, 8}) {
+    record::Record record = sample_record(run, "key" + std::to_string(batch));
+    record.inputs["batch_size"] = batch;
+    record.status = batch == 8 ? record::Outcome::OomGpu : record::Outcome::Ok;
+    record.set("tokens_per_s", 100.0 * batch);
+    if (batch == 2) {
+      record.set("loss_last", std::nan(""));
+    } else {
+      record.set("loss_last", 1.0);
+    }
+    store_->append(record);
+  }
+  EXPECT_THAT(batches(*store_, "tokens_per_s > 150 and is_valid"), ElementsAre(2, 4));
+  EXPECT_THAT(batches(*store_, "status == 'oom_gpu'"), ElementsAre(8));
+  EXPECT_THAT(batches(*store_, "batch_size == '4'"), IsEmpty()) << "text is no number";
+  EXPECT_THAT(batches(*store_, "batch_size / 8 > 0.4"), ElementsAre(4, 8));
+  EXPECT_THAT(batches(*store_, "loss_last == null"), ElementsAre(2));
+  EXPECT_THAT(batches(*store_, "key == 'key4' or run == 'x'"), ElementsAre(4));
+  EXPECT_THAT(batches(*store_, "model_name like 'T%' and upper(key) == 'KEY1'"), ElementsAre(1));
+  EXPECT_THAT(batches(*store_, "is_valid", run), ElementsAre(1, 2, 4));
+  EXPECT_THAT(refusal([&] { batches(*store_, "model_name"); }), HasSubstr("gives a text"));
+  EXPECT_THAT(batches(*store_, "key == 'record; DROP TABLE record'"), IsEmpty());
+}
+
+TEST_F(KeepingTest, ScansReachNoOtherTableAndWriteNothing) {
+  SqliteConnection database(file(), Access::Write, std::chrono::seconds(1));
+  for (const char* sql : {"SELECT name FROM sqlite_master", "DELETE FROM record",
+                          "SELECT key FROM claim", "PRAGMA user_version = 9", "ATTACH 'x' AS y",
+                          "SELECT load_extension('x') FROM run", "SELECT randomblob(9) FROM run"}) {
+    EXPECT_THAT(refusal([&] { database.for_each(sql, {}, [](const Rows&) {}); }),
+                testing::AnyOf(HasSubstr("not authorized"), HasSubstr("prohibited")))
+        << sql;
+  }
+  EXPECT_NO_THROW(database.query("SELECT name FROM sqlite_master")) << "only in scans";
 }
 
 TEST_F(KeepingTest, EveryColumnOfARecordCanBeScanned) {
@@ -277,11 +346,12 @@ TEST_F(KeepingTest, EveryColumnOfARecordCanBeScanned) {
     columns.push_back(name);
     wanted.push_back(value);
   }
-  store_->scan({.columns = columns, .run = {}}, [&](std::span<const Json> row) {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      EXPECT_EQ(row[i], wanted[i]) << columns[i];
-    }
-  });
+  store_->scan({.columns = columns, .run = {}, .condition = nullptr},
+               [&](std::span<const Json> row) {
+                 for (std::size_t i = 0; i < columns.size(); ++i) {
+                   EXPECT_EQ(row[i], wanted[i]) << columns[i];
+                 }
+               });
   EXPECT_THAT(shown_problems(), IsEmpty());
 }
 
@@ -292,10 +362,11 @@ TEST_F(KeepingTest, AddsColumnsThatTheStoreDoesNotHave) {
   execute("ALTER TABLE value DROP COLUMN steps");
   int rows = 0;
   open_store(file(), OpenMode::ReadOnly)
-      ->scan({.columns = {"steps"}, .run = {}}, [&](std::span<const Json> row) {
-        EXPECT_TRUE(row[0].is_null());
-        ++rows;
-      });
+      ->scan({.columns = {"steps"}, .run = {}, .condition = nullptr},
+             [&](std::span<const Json> row) {
+               EXPECT_TRUE(row[0].is_null());
+               ++rows;
+             });
   EXPECT_EQ(rows, 1);
   store_ = open_store(file(), OpenMode::Create);
   record::Record record = sample_record(run);

@@ -229,7 +229,7 @@ TEST_F(OpenTest, MigratesWhenOpenedForWritingOnly) {
   EXPECT_EQ(database.query_integer("PRAGMA user_version"), 2);
   EXPECT_EQ(database.query_integer("SELECT count(*) FROM sqlite_master WHERE name LIKE 'old%'"), 0);
   double rate = 0;
-  store->scan({.columns = {"tokens_per_s"}, .run = "calm-heron"},
+  store->scan({.columns = {"tokens_per_s"}, .run = "calm-heron", .condition = nullptr},
               [&](std::span<const Json> row) { rate = row[0].as_double(); });
   EXPECT_EQ(rate, 12345.678);
 }

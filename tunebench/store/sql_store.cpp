@@ -5,6 +5,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/log.h"
+#include "tunebench/base/text.h"
 #include "tunebench/store/internal/baseline_table.h"
 #include "tunebench/store/internal/claim_table.h"
 #include "tunebench/store/internal/open.h"
@@ -70,6 +71,24 @@ class SqlStore final : public Store {
                                                            error.message(), display_path(kept)));
     }
   }
+
+  void append_all(std::span<const record::Record> records) override {
+    bool again = false;
+    connection_->transaction([&] {
+      const bool may_be_kept = std::exchange(again, true);
+      for (const record::Record& record : records) {
+        if (!records_.has(record.id)) {
+          check_run(record.run);
+          records_.insert(record);
+        } else if (!may_be_kept) {
+          throw Error(ErrorCode::InvalidInput,
+                      fmt::format("there is a record {} already", printable(record.id)));
+        }
+      }
+    });
+  }
+
+  [[nodiscard]] bool has_record(const std::string& id) const override { return records_.has(id); }
 
   using Store::link_reused;
   void link_reused(const std::string& run, std::span<const std::string> record_ids) override {

@@ -1,5 +1,7 @@
 #include "tunebench/store/internal/sqlite_connection.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -12,6 +14,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
+#include "tunebench/expression/expression.h"
 #include "tunebench/store/store.h"
 
 namespace tunebench::store {
@@ -51,6 +54,40 @@ std::string immutable_uri(const std::filesystem::path& file) {
   }
   return uri + "?immutable=1";
 }
+
+int authorize_reading(void* /*unused*/, int action, const char* first, const char* second,
+                      const char* /*unused*/, const char* /*unused*/) {
+  constexpr std::array<std::string_view, 5> kReadable{"value", "record", "run", "run_record",
+                                                      "environment"};
+  const std::string_view name = first == nullptr ? "" : first;
+  if (action == SQLITE_SELECT ||
+      (action == SQLITE_READ && std::ranges::find(kReadable, name) != kReadable.end())) {
+    return SQLITE_OK;
+  }
+  if (action != SQLITE_FUNCTION || second == nullptr) {
+    return SQLITE_DENY;
+  }
+  const std::string function = lower_ascii(second);
+  const std::vector<std::string>& allowed = expression::function_names();
+  return function == "like" || function == "typeof" ||
+                 std::ranges::find(allowed, function) != allowed.end()
+             ? SQLITE_OK
+             : SQLITE_DENY;
+}
+
+class EndOfScope {
+ public:
+  explicit EndOfScope(std::function<void()> body) : body_(std::move(body)) {}
+  ~EndOfScope() { body_(); }
+  EndOfScope(const EndOfScope&) = delete;
+  EndOfScope& operator=(const EndOfScope&) = delete;
+
+ private:
+  std::function<void()> body_;
+};
+
+/// As expressions have it: matching costs the product of pattern and value.
+constexpr int kLongestPattern = 200;
 
 /// Statements kept prepared; those that a scan makes are each of their own.
 constexpr std::size_t kMostIdle = 64;
@@ -138,6 +175,7 @@ SqliteConnection::SqliteConnection(std::filesystem::path file, Access access,
       fail(code);
     }
     sqlite3_busy_timeout(handle_, static_cast<int>(wait.count()));
+    sqlite3_limit(handle_, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kLongestPattern);
     // SQLite opens a file that it may not write for reading, without a word.
     if (access == Access::Write && sqlite3_db_readonly(handle_, "main") == 1) {
       fail(SQLITE_READONLY);
@@ -210,7 +248,12 @@ std::unique_ptr<Rows> SqliteConnection::query(std::string_view sql, const Values
 
 void SqliteConnection::for_each(std::string_view sql, const Values& values,
                                 const std::function<void(const Rows&)>& take) {
-  Cursor rows(*this, sql, values);
+  Cursor rows = [&] {
+    // A condition of a user's may be part of it: nothing but reading tables of ours.
+    sqlite3_set_authorizer(handle_, &authorize_reading, nullptr);
+    const EndOfScope unguard([this] { sqlite3_set_authorizer(handle_, nullptr, nullptr); });
+    return Cursor(*this, sql, values);
+  }();
   while (rows.step()) {
     take(rows);
   }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tunebench/expression/expression.h"
 #include "tunebench/record/record.h"
 
 namespace tunebench::store {
@@ -85,7 +86,11 @@ struct Removed {
 struct ScanRequest {
   std::vector<std::string> columns;  ///< names as in record::flat
   std::optional<std::string> run;    ///< only what this run shows; its full name
+  /// Only rows for which it holds; compiled over scan_columns(), and living as long as the scan.
+  const expression::Expression* condition = nullptr;
 };
+/// All names that a scan knows: those of record::flat.
+const std::vector<std::string>& scan_columns();
 
 /// Where results are kept. Several processes and, with PostgreSQL, several machines may have it
 /// open; each call is one transaction and waits for others. A record is on disk when append
@@ -132,6 +137,12 @@ class Store {
   /// the record is kept in a file that the error names; the next open_store for writing takes it
   /// in.
   virtual void append(const record::Record& record) = 0;
+  /// All of them in one transaction or, on an error, none; nothing is kept elsewhere then. For
+  /// imports: their records come from a file that is still there. Errors: InvalidInput for an id
+  /// that the store has.
+  virtual void append_all(std::span<const record::Record> records) = 0;
+  /// Also one that only trashed runs show.
+  [[nodiscard]] virtual bool has_record(const std::string& id) const = 0;
   /// Once per run and record; linking again does nothing. All of them or, on an error, none.
   virtual void link_reused(const std::string& run, std::span<const std::string> record_ids) = 0;
   void link_reused(const std::string& run, const std::string& record_id) {
@@ -165,7 +176,8 @@ class Store {
                                const std::function<void(const RunRecord&)>& take) const = 0;
   /// One call of `take` for each record, oldest first (of a run: in its order), with the values of
   /// the columns in the order asked for; null when absent or not finite. `take` must not use this
-  /// store object. Errors: InvalidInput for an unknown column, with the nearest.
+  /// store object. Errors: InvalidInput for an unknown column, with the nearest, and for a
+  /// condition whose value is a text.
   virtual void scan(const ScanRequest& request,
                     const std::function<void(std::span<const Json>)>& take) const = 0;
 

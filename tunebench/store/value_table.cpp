@@ -122,7 +122,30 @@ bool holds(const Rows& row, int column, const Value& value) {
   return text != nullptr && row.text(column) == *text;
 }
 
-Json shown(ColumnType type, const Rows& row, int column) {
+std::string insert_statement() {
+  std::string names = "record";
+  std::string places = "?";
+  for (const ValueColumn& column : value_columns()) {
+    if (!column.of_record) {
+      names += ", " + in_quotes(column.name);
+      places += ", ?";
+    }
+  }
+  return fmt::format("INSERT INTO value ({}) VALUES ({})", names, places);
+}
+
+}  // namespace
+
+std::set<std::string> value_columns_of(Connection& connection) {
+  std::set<std::string> names;
+  const std::unique_ptr<Rows> rows = connection.query(connection.dialect().columns, {"value"});
+  while (rows->step()) {
+    names.insert(rows->text(0));
+  }
+  return names;
+}
+
+Json value_in(ColumnType type, const Rows& row, int column) {
   if (row.is_null(column)) {
     return {};
   }
@@ -141,42 +164,6 @@ Json shown(ColumnType type, const Rows& row, int column) {
   return row.text(column);
 }
 
-std::set<std::string> columns_there(Connection& connection) {
-  std::set<std::string> names;
-  const std::unique_ptr<Rows> rows = connection.query(connection.dialect().columns, {"value"});
-  while (rows->step()) {
-    names.insert(rows->text(0));
-  }
-  return names;
-}
-
-std::string insert_statement() {
-  std::string names = "record";
-  std::string places = "?";
-  for (const ValueColumn& column : value_columns()) {
-    if (!column.of_record) {
-      names += ", " + in_quotes(column.name);
-      places += ", ?";
-    }
-  }
-  return fmt::format("INSERT INTO value ({}) VALUES ({})", names, places);
-}
-
-const ValueColumn& column_named(const std::string& name) {
-  if (const ValueColumn* column = find_value_column(name)) {
-    return *column;
-  }
-  std::vector<std::string> names;
-  for (const ValueColumn& column : value_columns()) {
-    names.push_back(column.name);
-  }
-  const std::string hint = did_you_mean(name, names);
-  throw Error(ErrorCode::InvalidInput, fmt::format("there is no column '{}'{}", printable(name),
-                                                   hint.empty() ? "" : " - " + hint));
-}
-
-}  // namespace
-
 const std::vector<ValueColumn>& value_columns() {
   static const std::vector<ValueColumn> kColumns = make_columns();
   return kColumns;
@@ -188,7 +175,7 @@ const ValueColumn* find_value_column(std::string_view name) {
 }
 
 std::vector<ValueColumn> missing_value_columns(Connection& connection) {
-  const std::set<std::string> there = columns_there(connection);
+  const std::set<std::string> there = value_columns_of(connection);
   std::vector<ValueColumn> missing;
   std::ranges::copy_if(value_columns(), std::back_inserter(missing), [&](const ValueColumn& one) {
     return !one.of_record && !there.contains(one.name);
@@ -219,7 +206,7 @@ void insert_values(Connection& connection, std::int64_t record_number,
 
 std::string problem_of_values(Connection& connection, std::int64_t record_number,
                               const record::Record& record) {
-  const std::set<std::string> there = columns_there(connection);
+  const std::set<std::string> there = value_columns_of(connection);
   std::vector<std::string> terms{"record"};
   for (const ValueColumn& column : value_columns()) {
     const bool is_kept = !column.of_record && there.contains(column.name);
@@ -244,46 +231,15 @@ std::string problem_of_values(Connection& connection, std::int64_t record_number
   return "";
 }
 
-void scan_values(Connection& connection, const ScanRequest& request,
-                 const std::function<void(std::span<const Json>)>& take) {
-  const std::set<std::string> there = columns_there(connection);
-  std::vector<ColumnType> types;
-  std::vector<std::string> terms;
-  bool joined = false;
-  for (const std::string& name : request.columns) {
-    const ValueColumn& column = column_named(name);
-    types.push_back(column.type);
-    joined = joined || column.of_record;
-    if (column.of_record) {
-      terms.push_back("record." + in_quotes(name));
-    } else {
-      // A store of an older program, opened for reading, has fewer columns.
-      terms.push_back(there.contains(name) ? "value." + in_quotes(name) : "NULL");
+const std::vector<std::string>& scan_columns() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const ValueColumn& column : value_columns()) {
+      names.push_back(column.name);
     }
-  }
-  std::string sql = fmt::format("SELECT {} FROM value", terms.empty() ? "NULL" : join(terms, ", "));
-  if (joined) {
-    sql += " JOIN record ON record.number = value.record";
-  }
-  Values values;
-  if (request.run) {
-    sql +=
-        " JOIN run_record ON run_record.record = value.record WHERE run_record.run = ?"
-        " ORDER BY run_record.number";
-    values.emplace_back(*request.run);
-  } else {
-    if (connection.has("SELECT 1 FROM run WHERE trashed <> 0")) {
-      sql += fmt::format(" WHERE value.record NOT IN ({})", kHiddenRecords);
-    }
-    sql += " ORDER BY value.record";
-  }
-  std::vector<Json> row(types.size());
-  connection.for_each(sql, values, [&](const Rows& rows) {
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      row[i] = shown(types[i], rows, static_cast<int>(i));
-    }
-    take(row);
-  });
+    return names;
+  }();
+  return kNames;
 }
 
 }  // namespace tunebench::store

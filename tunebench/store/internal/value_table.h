@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ const ValueColumn* find_value_column(std::string_view name);
 std::vector<ValueColumn> missing_value_columns(Connection& connection);
 /// Adds them. Within a transaction.
 void add_value_columns(Connection& connection);
+
+/// Names of the columns that the store has.
+std::set<std::string> value_columns_of(Connection& connection);
+/// What a column of that type holds in a row; null for NULL.
+Json value_in(ColumnType type, const Rows& row, int column);
 
 /// Adds the row of a record. Within a transaction.
 void insert_values(Connection& connection, std::int64_t record_number,
