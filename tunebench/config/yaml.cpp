@@ -30,13 +30,15 @@ struct Refused {
   std::string hint = {};
 };
 
+/// A long text counts for more: aliases copy it.
 std::size_t count_nodes(const YamlNode& node) {
-  std::size_t count = 1;
+  constexpr std::size_t kBytesOfAValue = 64;
+  std::size_t count = 1 + node.text.size() / kBytesOfAValue;
   for (const YamlNode& item : node.items) {
     count += count_nodes(item);
   }
   for (const YamlMember& member : node.members) {
-    count += 1 + count_nodes(member.value);
+    count += 1 + member.key.size() / kBytesOfAValue + count_nodes(member.value);
   }
   return count;
 }
@@ -219,6 +221,10 @@ class TreeBuilder : public YAML::EventHandler {
       return;
     }
     const auto [first, added] = open.lines.emplace(key.text, key.place.line);
+    constexpr int kMostDoubled = 50;
+    if (!added && ++doubled_ > kMostDoubled) {
+      throw Refused{key.place, "and further keys given twice"};
+    }
     if (!added) {
       problems_.push_back(source_.marked(
           key.place, key.text.size(),
@@ -235,6 +241,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Open> open_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
   std::size_t nodes_ = 0;
+  int doubled_ = 0;
 };
 
 /// The place of the first byte that is no UTF-8, or of a null byte, which would end the text.

@@ -187,7 +187,15 @@ void MappingReader::finish(std::string_view kind) {
 void MappingReader::finish(std::string_view kind, const std::vector<std::string>& also) {
   std::vector<std::string> words(known_.begin(), known_.end());
   words.insert(words.end(), also.begin(), also.end());
+  // A document of another kind has a thousand of them.
+  constexpr int kMostTold = 50;
+  int told = 0;
   for (const YamlMember& member : node_.members) {
+    if (!known_.contains(member.key) && ++told > kMostTold) {
+      problems_.push_back(
+          source_.mistake(member.place, fmt::format("and further unknown {}s", kind)));
+      return;
+    }
     if (!known_.contains(member.key)) {
       problems_.push_back(source_.marked(member.place, display_width(member.key),
                                          fmt::format("unknown {} '{}'", kind, excerpt(member.key)),

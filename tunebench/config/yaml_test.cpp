@@ -105,6 +105,24 @@ TEST(Yaml, ABombOfAliasesIsRefusedBeforeItGrows) {
               HasSubstr("more than 200,000 values, aliases counted as what they stand for"));
 }
 
+TEST(Yaml, AliasesOfALongTextAreBoundToo) {
+  std::string text = "a: &a " + std::string(500'000, 'x') + "\nb: [*a";
+  for (int i = 0; i < 100'000; ++i) {
+    text += ",*a";
+  }
+  EXPECT_THAT(refusals(text + "]\n")[0], HasSubstr("more than 200,000 values"));
+}
+
+TEST(Yaml, AFloodOfDoubledKeysIsToldInPart) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) {
+    text += "a: 1\n";
+  }
+  const std::vector<std::string> told = refusals(text);
+  ASSERT_EQ(told.size(), 51U);
+  EXPECT_THAT(told.back(), HasSubstr("and further keys given twice"));
+}
+
 TEST(Yaml, RefusesKeysGivenTwiceWithBothLines) {
   Diagnostics problems;
   EXPECT_THAT(parse_yaml("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n", "p.yaml", problems), IsEmpty());

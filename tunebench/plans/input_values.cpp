@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -21,6 +21,9 @@ bool is_number_type(const Property& property) {
   return property.type == ValueType::Integer || property.type == ValueType::Real;
 }
 
+/// A list that is wrong as a whole is told so often.
+constexpr std::size_t kMostMistakes = 50;
+
 class InputValues {
  public:
   InputValues(const config::SourceText& source, const Property& property, Diagnostics& problems)
@@ -36,7 +39,12 @@ class InputValues {
     } else if (node.items.empty()) {
       wrong(node, property_.name + " has no value");
     } else {
+      const std::size_t before = problems_.size();
       for (const YamlNode& item : node.items) {
+        if (problems_.size() > before + kMostMistakes) {
+          wrong(item, "and further mistakes in the same list");
+          break;
+        }
         if (item.is_scalar()) {
           add_scalar(item);
         } else if (item.is_mapping()) {
@@ -70,7 +78,7 @@ class InputValues {
   }
 
   void keep(const Json& value) {
-    if (std::ranges::find(values_, value) == values_.end() || values_.size() > 10'000) {
+    if (seen_.insert(value.canonical()).second) {
       values_.push_back(value);
     }
   }
@@ -150,6 +158,7 @@ class InputValues {
   const Property& property_;
   Diagnostics& problems_;
   std::vector<Json> values_;
+  std::set<std::string> seen_;
 };
 
 }  // namespace

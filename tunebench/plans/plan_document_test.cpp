@@ -1,5 +1,7 @@
 #include "tunebench/plans/plan_document.h"
 
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -196,6 +198,20 @@ TEST(ReadPlan, RefusesWithPlaceAndNearestWord) {
     ASSERT_FALSE(result.problems.empty()) << text;
     EXPECT_THAT(testing::PrintToString(result.problems), HasSubstr(expected)) << text;
   }
+}
+
+TEST(ReadPlan, ManyMistakesTakeNoTime) {
+  std::string keys;
+  std::string items = "inputs: {optim: [x";
+  for (int i = 0; i < 60'000; ++i) {
+    keys += "k" + std::to_string(i) + ": 1\n";
+    items += ", adamw_torc" + std::to_string(i);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(read(keys).problems.size(), 51U);
+  EXPECT_LE(read(items + "]}\n").problems.size(), 53U);
+  EXPECT_EQ(values("seed", "0..999999").size(), 1'000'000U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(ReadPlan, MistakesOfRulesAreMarkedInTheFile) {

@@ -80,6 +80,13 @@ class SpaceMaker {
         }
         continue;
       }
+      if (made.size() * given.values.size() + variants_.size() > kMostVariants) {
+        problems_.push_back({given.where,
+                             fmt::format("{} has more than {} combinations of inputs of its own",
+                                         choice.experiment->id, kMostVariants),
+                             "give them as inputs of the space"});
+        return;
+      }
       std::vector<Variant> longer;
       for (const Variant& variant : made) {
         for (const Json& value : given.values) {
@@ -88,13 +95,6 @@ class SpaceMaker {
         }
       }
       made = std::move(longer);
-      if (made.size() > kMostVariants) {
-        problems_.push_back({given.where,
-                             fmt::format("{} has more than {} combinations of inputs of its own",
-                                         choice.experiment->id, kMostVariants),
-                             "give them as inputs of the space"});
-        return;
-      }
     }
     for (Variant& variant : made) {
       if (seen_.insert(canonical(variant)).second) {

@@ -186,6 +186,18 @@ TEST(Space, AVariantConnectsRules) {
   EXPECT_THAT(kept(space), ElementsAre("32,1", "32,1", "32,2"));
 }
 
+TEST(MakeSpace, RefusesAFloodOfInputsOfExperiments) {
+  SpaceRequest many = request({32}, {1});
+  many.experiments = {
+      {find_experiment("finetune_full_benchmark"),
+       {{"seed", numbers(1, 200), "p.yaml:2:1"}, {"max_steps", numbers(1, 200), "p.yaml:3:1"}}}};
+  Diagnostics problems;
+  EXPECT_EQ(make_space(many, problems), std::nullopt);
+  EXPECT_THAT(lines(problems),
+              ElementsAre("p.yaml:3:1: finetune_full_benchmark-v1.0.0 has more than 10000 "
+                          "combinations of inputs of its own - give them as inputs of the space"));
+}
+
 TEST(MakeSpace, TellsEveryMistakeOnce) {
   SpaceRequest wrong = request({32}, {1}, {"bacth_size > 2 and legnth < 3", "1 +"});
   wrong.given.push_back({"bacth_size", {1}, "p.yaml:3:1"});
