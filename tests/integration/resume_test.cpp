@@ -23,9 +23,10 @@ constexpr const char* kHalfASecond = R"({"step":{"base_s":0.05}})";
 class ResumeTest : public testing::Test {
  protected:
   std::vector<std::string> words(std::vector<std::string> more = {}) {
-    std::vector<std::string> words{"run", "-m",          "tiny",      "-l",           "16",
-                                   "-b",  "1..4",        "--repeats", "1",            "--max-steps",
-                                   "10",  "--trainer",   "simulated", "--simulation", "model.json"};
+    std::vector<std::string> words{"run",       "-m",           "tiny",      "-l",
+                                   "16",        "-b",           "1..4",      "--repeats",
+                                   "1",         "--max-steps",  "10",        "--trainer",
+                                   "simulated", "--simulation", "model.json"};
     words[14] = (session.folder() / "model.json").string();
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -135,7 +136,7 @@ TEST_F(ResumeTest, RerunIsANewRunOfThePlanWithWhatIsSet) {
   session.write("model.json", kAtOnce);
   ASSERT_EQ(session.run(words()).exit.code, 0);
   const Said command = session.run({"show", "--as-command"});
-  EXPECT_EQ(command.out.substr(0, 34), "tunebench run -m tiny -l 16 -b 1.." );
+  EXPECT_EQ(command.out.substr(0, 34), "tunebench run -m tiny -l 16 -b 1..");
   const Said same = session.run({"rerun", "@last"});
   EXPECT_EQ(same.exit.code, 0) << same.err;
   EXPECT_THAT(same.err, HasSubstr("4 reused"));
@@ -171,7 +172,8 @@ TEST_F(ResumeTest, OlderResultsOfOtherConditionsAreToldAndReusedOnlyWhenAsked) {
   EXPECT_THAT(session.run(words()).err, Not(HasSubstr("not comparable")));
   std::this_thread::sleep_for(milliseconds(2100));
   const Said aged = session.run(words({"--max-age", "1s"}));
-  EXPECT_THAT(aged.err, HasSubstr("4 of 4 points have results older than 1s only. Measuring again."));
+  EXPECT_THAT(aged.err,
+              HasSubstr("4 of 4 points have results older than 1s only. Measuring again."));
   EXPECT_THAT(session.run(words({"--max-age", "1d"})).err, HasSubstr("4 reused"));
   EXPECT_EQ(session.run(words({"--max-age", "soon"})).exit.code, 1);
 }

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-constexpr const char* kAtOnce = R"({"time_scale":0,"step":{"base_s":0.1}})";
+constexpr const char* kNoWaiting = R"({"time_scale":0,"step":{"base_s":0.1}})";
 
 /// The session's own file, and a PostgreSQL database when there is one for tests.
 std::vector<std::string> stores(const Session& session) {
@@ -34,10 +34,10 @@ class SharingTest : public testing::Test {
  protected:
   std::vector<std::string> words(const std::string& store, const std::string& batches,
                                  const std::string& repeats) {
-    return {"run",      "-m",       "tiny",         "-l",      "16",  "-b",     batches,
-            "--repeats", repeats,   "--trainer",    "simulated", "--simulation", model,
+    return {"run", "-m", "tiny", "-l", "16", "-b", batches, "--repeats", repeats, "--trainer",
+            "simulated", "--simulation", model,
             // A database may hold what earlier tests left there.
-            "--seed",   seed,       "--max-steps",  "3",       "--store", store};
+            "--seed", seed, "--max-steps", "3", "--store", store};
   }
 
   /// Valid measurements of this test by batch size.
@@ -73,7 +73,7 @@ class SharingTest : public testing::Test {
   }
 
   Session session;
-  std::string model = session.write("model.json", kAtOnce);
+  std::string model = session.write("model.json", kNoWaiting);
   std::string seed = std::to_string(::getpid());
 };
 
@@ -100,7 +100,8 @@ TEST_F(SharingTest, EightProcessesMeasureEachPointOnceThoughTwoAreKilled) {
     for (const auto& [batch, count] : counts) {
       EXPECT_EQ(count, 1) << "batch " << batch << " in " << store;
     }
-    EXPECT_EQ(statuses(store, 8), (std::map<std::string, int>{{"finished", 6}, {"interrupted", 2}}));
+    EXPECT_EQ(statuses(store, 8),
+              (std::map<std::string, int>{{"finished", 6}, {"interrupted", 2}}));
   }
 }
 
@@ -124,7 +125,7 @@ TEST_F(SharingTest, WaitsForWhatAnotherHoldsAndTakesOverWhatADeadOneLeaves) {
   session.write("model.json", R"({"step":{"base_s":0.1}})");
   const std::string store = session.store().string();
   std::vector<std::string> long_words = words(store, "1,2", "1");
-  long_words[18 - 1] = "3000";  // --max-steps: minutes
+  long_words[16] = "3000";  // --max-steps: minutes
   Session::Running holder = session.start(long_words);
   ASSERT_TRUE([&] {
     for (int look = 0; look < 600; ++look) {

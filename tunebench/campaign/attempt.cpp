@@ -56,8 +56,7 @@ void complete(record::Record& record, const Plan& plan, const Position& position
   record.key = planned.key;
   record.point_key = planned.point_key;
   record.conditions = planned.conditions;
-  record.experiment =
-      planned.point.experiment.empty() ? plan.experiment : planned.point.experiment;
+  record.experiment = planned.point.experiment.empty() ? plan.experiment : planned.point.experiment;
   record.inputs = without_secrets(planned.point.inputs);
   record.repeat = position.round;
   record.attempt = position.attempt;
@@ -108,8 +107,7 @@ record::Record make_attempt(const Plan& plan, const Tools& tools, const std::str
     std::filesystem::create_directories(tools.log_folder, ignored);
     const measure::Request request = request_for(plan, tools, position, id);
     static_cast<void>(tools.trainer.roof_gflops());
-    record =
-        measure::measure_point(request, tools.trainer, tools.clock, tools.stop, progress);
+    record = measure::measure_point(request, tools.trainer, tools.clock, tools.stop, progress);
     drop_empty_log(record, request.log_file);
   }
   record.id = id;

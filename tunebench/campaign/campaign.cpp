@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tunebench/base/random.h"
+#include "tunebench/campaign/internal/searching.h"
 #include "tunebench/campaign/internal/worker.h"
 
 namespace tunebench::campaign {
@@ -16,7 +17,10 @@ namespace {
 class Rounds {
  public:
   Rounds(const Plan& plan, const Tools& tools, Observer& observer)
-      : plan_(plan), observer_(observer), worker_(plan, tools, observer), states_(plan.points.size()) {}
+      : plan_(plan),
+        observer_(observer),
+        worker_(plan, tools, observer),
+        states_(plan.points.size()) {}
 
   Result run() {
     worker_.left = plan_.measurements();
@@ -28,7 +32,8 @@ class Rounds {
     }
     worker_.link(known);
     worker_.started(run);
-    if (!worker_.result.stale.text(plan_, std::ssize(plan_.points)).empty()) {
+    worker_.result.stale.of_points = std::ssize(plan_.points);
+    if (worker_.result.stale.any()) {
       observer_.stale(worker_.result.stale);
     }
     measure_rounds();
@@ -64,7 +69,8 @@ class Rounds {
         if (state.finished || state.counted >= round) {
           continue;
         }
-        const Turn turn = worker_.take_turn(plan_.points[index], state, [this] { return remaining(); });
+        const Turn turn =
+            worker_.take_turn(plan_.points[index], state, [this] { return remaining(); });
         if (turn == Turn::Stopped) {
           return;
         }
@@ -129,7 +135,8 @@ bool worth_another_try(const record::Record& record) {
 }
 
 Result run_campaign(const Plan& plan, const Tools& tools, Observer& observer) {
-  return Rounds(plan, tools, observer).run();
+  return plan.search != nullptr ? run_search(plan, tools, observer)
+                                : Rounds(plan, tools, observer).run();
 }
 
 }  // namespace tunebench::campaign

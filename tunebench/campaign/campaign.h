@@ -59,6 +59,7 @@ struct Result {
   std::int64_t reused = 0;
   std::int64_t kept = 0;            ///< made by this run before it was interrupted
   bool stopped_by_request = false;  ///< interrupted through the store: tunebench stop
+  std::string end_reason = {};      ///< JSON text of a search that ended by itself; as it is stored
   StaleResults stale = {};
   std::int64_t failed_points = 0;  ///< points without any valid measurement
   std::int64_t valid_points = 0;
@@ -70,8 +71,8 @@ struct Tools {
   trainer::Trainer& trainer;
   Clock& clock;
   measure::StopFlag& stop;
-  std::filesystem::path log_folder;  ///< made when the first measurement starts
-  std::string command;               ///< as typed, secrets masked, for the run's row
+  std::filesystem::path log_folder;             ///< made when the first measurement starts
+  std::string command;                          ///< as typed, secrets masked, for the run's row
   std::optional<measure::IdleRules> idle = {};  ///< what to do when the machine is busy; absent:
                                                 ///< nobody looks
   std::string store_location = {};  ///< of `store`, as given to open_store, for the heartbeat;

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "tunebench/base/text.h"
+#include "tunebench/campaign/internal/search_space.h"
 #include "tunebench/campaign/resolver.h"
 #include "tunebench/measure/window.h"
 #include "tunebench/record/record.h"
@@ -60,6 +61,25 @@ void add_points(const Request& request, const space::Space& space, Plan& plan,
   if (kept == 0) {
     problems.push_back({"", "the rules exclude every point", "tunebench plan tells which"});
   }
+}
+
+void add_search(const Request& request, const space::Space& space, Plan& plan,
+                Diagnostics& problems) {
+  plan.search = std::make_shared<Search>(request, space, plan.machine, problems);
+  plan.search_method = request.search.method;
+  plan.search_points = plan.search->most_points();
+  plan.points = plan.search->looked_at();
+}
+
+/// A method that learns from results learns more from another point than from the same again.
+Request with_trials(const Request& request) {
+  Request wanted = request;
+  const std::string& method = request.search.method;
+  if (!request.repeats && !request.until &&
+      (method == "tpe" || method == "gp" || method == "halving")) {
+    wanted.repeats = 1;
+  }
+  return wanted;
 }
 
 }  // namespace
@@ -177,9 +197,13 @@ Plan make_plan(const Request& request, Machine machine, Diagnostics& problems) {
             .machine = std::move(machine)};
   if (const std::optional<space::Space> space = space_of(request, found)) {
     plan.experiment = space->variants().front().experiment;
-    add_points(request, *space, plan, found);
+    if (is_search(request)) {
+      add_search(request, *space, plan, found);
+    } else {
+      add_points(request, *space, plan, found);
+    }
   }
-  plan.repeats = repeats_of(request, plan.stability, plan.points.size(), found);
+  plan.repeats = repeats_of(with_trials(request), plan.stability, plan.points.size(), found);
   add_once(found, problems);
   return plan;
 }

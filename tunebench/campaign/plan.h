@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,8 +40,8 @@ struct Machine {
 /// One point, resolved: model, tokenizer and dataset exist and fit each other.
 struct PlannedPoint {
   experiment::Point point;
-  std::string title = {};  ///< "length=1024 batch=4": the inputs that vary
-  std::string key = {};    ///< reuse key
+  std::string title = {};      ///< "length=1024 batch=4": the inputs that vary
+  std::string key = {};        ///< reuse key
   std::string point_key = {};  ///< record::Record::point_key
   Json conditions = {};        ///< record::Record::conditions
   std::int64_t planned_steps = 0;
@@ -52,20 +53,25 @@ struct PlannedPoint {
   std::string invalid = {};  ///< the rule it breaks: recorded as invalid_config, never started
 };
 
+class Search;
+
 struct Plan {
-  std::string experiment;  ///< of the first point
-  std::vector<PlannedPoint> points = {};
+  std::string experiment;                 ///< of the first point
+  std::vector<PlannedPoint> points = {};  ///< with a search: some that it may choose
+  std::shared_ptr<Search> search = {};    ///< chooses points one by one; nullptr: all are measured
+  std::string search_method = {};
+  std::int64_t search_points = 0;  ///< that the search visits at most
   Repeats repeats = {};
   bool stability = false;  ///< the share of failed runs is what is measured: each run counts
   bool fresh = false;
   bool force = false;
-  bool accept_stale = false;  ///< reuse also results of other conditions
+  bool accept_stale = false;                   ///< reuse also results of other conditions
   std::optional<std::int64_t> max_age_s = {};  ///< of results to reuse
   std::string max_age_text = {};               ///< as the user wrote it
   Machine machine = {};
   /// At least so many; with `until` perhaps more.
   [[nodiscard]] std::int64_t measurements() const {
-    return repeats.count * static_cast<std::int64_t>(points.size());
+    return repeats.count * (search != nullptr ? search_points : std::ssize(points));
   }
 };
 

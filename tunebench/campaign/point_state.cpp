@@ -47,9 +47,7 @@ void restore(PointState& state, const record::Record& record, const Plan& plan,
 }
 
 std::int64_t wanted(const PointState& state, const Plan& plan, std::int64_t times) {
-  return state.finished
-             ? 0
-             : std::max<std::int64_t>(1, plan.repeats.count * times - state.counted);
+  return state.finished ? 0 : std::max<std::int64_t>(1, plan.repeats.count * times - state.counted);
 }
 
 }  // namespace tunebench::campaign

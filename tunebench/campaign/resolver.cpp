@@ -235,9 +235,13 @@ void Resolver::plan_memory() {
 }
 
 std::optional<PlannedPoint> Resolver::resolve(const space::Digits& digits) {
+  return resolve(state_->space.point(digits));
+}
+
+std::optional<PlannedPoint> Resolver::resolve(experiment::Point point) {
   const Request& request = state_->request;
   Diagnostics& problems = state_->problems;
-  PlannedPoint planned{.point = state_->space.point(digits)};
+  PlannedPoint planned{.point = std::move(point)};
   const std::size_t before = problems.size();
   Diagnostics broken;
   if (request.keep_invalid) {

@@ -15,9 +15,8 @@ namespace {
 
 std::string condition_text(const Json& conditions, std::string_view name) {
   const Json* value = conditions.find(name);
-  return value == nullptr || !value->is_string() || value->as_string().empty()
-             ? std::string("none")
-             : value->as_string();
+  return value == nullptr || !value->is_string() || value->as_string().empty() ? std::string("none")
+                                                                               : value->as_string();
 }
 
 /// "driver 550 -> 570 (2 points), cuda 12 -> 13 (1 point)"; no counts where there is one kind.
@@ -63,7 +62,8 @@ void StaleResults::sort_out(const PlannedPoint& point, const Plan& plan, const s
   }
   std::vector<record::Record> stale = store.stale(point.point_key, point.key);
   std::erase_if(stale, [&](const record::Record& one) {
-    return one.started_at < oldest || condition_differences(one.conditions, point.conditions).empty();
+    return one.started_at < oldest ||
+           condition_differences(one.conditions, point.conditions).empty();
   });
   if (stale.empty()) {
     return;
@@ -82,9 +82,9 @@ void StaleResults::sort_out(const PlannedPoint& point, const Plan& plan, const s
   }
 }
 
-std::string StaleResults::text(const Plan& plan, std::int64_t of_points) const {
+std::string StaleResults::text(const Plan& plan) const {
   std::vector<std::string> lines;
-  const auto points_have = [of_points](std::int64_t count) {
+  const auto points_have = [this](std::int64_t count) {
     return fmt::format("{} of {} points {}", with_thousands(count), with_thousands(of_points),
                        count == 1 ? "has" : "have");
   };
@@ -93,9 +93,10 @@ std::string StaleResults::text(const Plan& plan, std::int64_t of_points) const {
                                 with_thousands(points), with_thousands(of_points),
                                 points == 1 ? "reuses" : "reuse", listed(differences)));
   } else if (points > 0) {
-    lines.push_back(fmt::format("{} older results that are not comparable: {}. Measuring again "
-                                "(use --accept-stale to reuse).",
-                                points_have(points), listed(differences)));
+    lines.push_back(
+        fmt::format("{} older results that are not comparable: {}. Measuring again "
+                    "(use --accept-stale to reuse).",
+                    points_have(points), listed(differences)));
   }
   if (too_old > 0) {
     lines.push_back(fmt::format("{} results older than {} only. Measuring again.",
@@ -105,8 +106,8 @@ std::string StaleResults::text(const Plan& plan, std::int64_t of_points) const {
 }
 
 std::vector<StaleGroup> find_stale(const store::Store& store, const ConditionsToday& today) {
-  std::vector<std::string> columns{"status",     "trainer",      "trainer_version", "number_gpus",
-                                   "point_key",  "run",          "started_at"};
+  std::vector<std::string> columns{"status",    "trainer", "trainer_version", "number_gpus",
+                                   "point_key", "run",     "started_at"};
   const std::size_t first_condition = columns.size();
   for (const std::string_view name : record::condition_names()) {
     columns.emplace_back(name);
@@ -125,8 +126,7 @@ std::vector<StaleGroup> find_stale(const store::Store& store, const ConditionsTo
     for (std::size_t i = first_condition; i < row.size(); ++i) {
       then.set(columns[i], row[i].is_null() || row[i].is_string() ? row[i] : Json(row[i].dump()));
     }
-    const Json now =
-        today(text(row[1]), text(row[2]), row[3].is_int() ? row[3].as_int() : 0);
+    const Json now = today(text(row[1]), text(row[2]), row[3].is_int() ? row[3].as_int() : 0);
     if (!now.is_object()) {
       return;
     }

@@ -28,12 +28,14 @@ class StaleResults {
   void sort_out(const PlannedPoint& point, const Plan& plan, const store::Store& store,
                 std::int64_t now, std::vector<record::Record>& records);
 
+  std::int64_t of_points = 0;                            ///< of the plan
   std::int64_t points = 0;                               ///< with results under other conditions
   std::map<std::string, std::int64_t> differences = {};  ///< in what they differ, by points
   std::int64_t too_old = 0;                              ///< points with results beyond the age
 
   /// What a user is told, a sentence a line; empty: nothing.
-  [[nodiscard]] std::string text(const Plan& plan, std::int64_t of_points) const;
+  [[nodiscard]] std::string text(const Plan& plan) const;
+  [[nodiscard]] bool any() const { return points > 0 || too_old > 0; }
 
  private:
   std::set<std::string> looked_at_;  ///< keys
@@ -41,11 +43,11 @@ class StaleResults {
 
 /// Valid results that a run of today would measure again, and why.
 struct StaleGroup {
-  std::string difference;         ///< "driver 550 -> 570"
+  std::string difference;  ///< "driver 550 -> 570"
   std::int64_t measurements = 0;
-  std::set<std::string> points;   ///< point_key of each
-  std::set<std::string> runs;     ///< that made them
-  std::string newest;             ///< ISO time
+  std::set<std::string> points;  ///< point_key of each
+  std::set<std::string> runs;    ///< that made them
+  std::string newest;            ///< ISO time
 };
 /// The conditions of today for a trainer, its version in the record and a number of GPUs; null: not
 /// known here, such results are left out.

@@ -35,9 +35,8 @@ std::map<std::string, std::string> texts_of(const Json& json) {
 
 StoredPlan read_plan_json(const Json& json) {
   if (json.at("format").as_int() != kFormat) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("it is of format {}, this version reads {}", json.at("format").as_int(),
-                            kFormat));
+    throw Error(ErrorCode::Unsupported, fmt::format("it is of format {}, this version reads {}",
+                                                    json.at("format").as_int(), kFormat));
   }
   StoredPlan plan{.words = {},
                   .folder = json.at("folder").as_string(),

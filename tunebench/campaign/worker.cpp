@@ -82,6 +82,9 @@ void Worker::find_known(const PlannedPoint& point, PointState& state,
       ++result.reused;
       ++done_;
       count(state, record, plan_, times);
+      if (collects) {
+        new_records_.push_back(record);
+      }
     }
   }
   left -= before - wanted(state, plan_, times);
@@ -167,6 +170,9 @@ Turn Worker::measure(const PlannedPoint& point, PointState& state, const Remaini
     const record::Record record = attempt(position, remaining);
     tools_.store.append(record);
     state.seen.insert(record.id);
+    if (collects) {
+      new_records_.push_back(record);
+    }
     if (record.status == record::Outcome::Interrupted || tools_.stop.level.load() > 1) {
       result.interrupted = true;
     }

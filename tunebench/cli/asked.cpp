@@ -54,10 +54,9 @@ plans::PlanDocument read_files(const config::CommandLine& line, const campaign::
   for (const std::string& file : line.arguments) {
     const std::size_t mistakes = problems.size();
     const auto kept = stored == nullptr ? texts.end() : stored->files.find(file);
-    std::vector<config::YamlDocument> found =
-        stored != nullptr && kept != stored->files.end()
-            ? config::parse_yaml(kept->second, file, problems)
-            : config::read_yaml(file, problems);
+    std::vector<config::YamlDocument> found = stored != nullptr && kept != stored->files.end()
+                                                  ? config::parse_yaml(kept->second, file, problems)
+                                                  : config::read_yaml(file, problems);
     if (found.empty() && problems.size() == mistakes) {
       problems.push_back({file, "holds no plan", ""});
     }
@@ -127,8 +126,8 @@ Asked ask(const Invocation& invocation, Diagnostics& problems, const campaign::S
                         "leave the sample store's file out"});
   }
   asked.notes = std::move(document.notes);
-  asked.trainer = trainer_of(asked.line, asked.request, stored == nullptr ? nullptr : &stored->files,
-                             asked.files, problems);
+  asked.trainer = trainer_of(asked.line, asked.request,
+                             stored == nullptr ? nullptr : &stored->files, asked.files, problems);
   const measure::IdleRules rules = idle_rules_of(asked.line, problems);
   // A model that is played takes no notice of the machine.
   if (asked.trainer->name() != "simulated" || asked.line.has("wait_idle") ||

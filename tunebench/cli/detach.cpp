@@ -22,8 +22,9 @@ namespace tunebench::cli {
 namespace {
 
 [[noreturn]] void throw_no_process(const char* what) {
-  throw Error(ErrorCode::Io, fmt::format("cannot measure in the background: {}: {}", what,
-                                         std::error_code(errno, std::generic_category()).message()));
+  throw Error(ErrorCode::Io,
+              fmt::format("cannot measure in the background: {}: {}", what,
+                          std::error_code(errno, std::generic_category()).message()));
 }
 
 /// All three standard streams: a terminal that is kept open would wait for this process.

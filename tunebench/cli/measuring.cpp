@@ -55,15 +55,18 @@ std::string run_json(const std::vector<store::RunRecord>& records, const campaig
                            .set("reused", one.reused)
                            .set("stale", one.stale.empty() ? Json() : Json(one.stale)));
   }
-  return Json::object({{"run", result.run},
-                       {"status", result.interrupted ? "interrupted" : "finished"},
-                       {"measured", result.measured},
-                       {"reused", result.reused},
-                       {"measured_before", result.kept},
-                       {"failed_points", result.failed_points},
-                       {"stale", stale_json(result.stale, plan.accept_stale)},
-                       {"points", report::result_json(report::summarise(records))},
-                       {"records", std::move(attempts)}})
+  return Json::object(
+             {{"run", result.run},
+              {"status", result.interrupted ? "interrupted" : "finished"},
+              {"measured", result.measured},
+              {"reused", result.reused},
+              {"measured_before", result.kept},
+              {"failed_points", result.failed_points},
+              {"stop_reason",
+               result.end_reason.empty() ? Json() : Json::parse(result.end_reason, "reason")},
+              {"stale", stale_json(result.stale, plan.accept_stale)},
+              {"points", report::result_json(report::summarise(records))},
+              {"records", std::move(attempts)}})
              .dump(2) +
          "\n";
 }
@@ -85,6 +88,11 @@ void tell_the_end(const campaign::Result& result, const Wanted& wanted, Progress
                     result.stopped_by_request ? "stopped" : "interrupted", known, wanted.command));
     view.say(fmt::format("continue this run: tunebench resume {}", result.run));
     return;
+  }
+  if (!result.end_reason.empty()) {
+    const Json reason = Json::parse(result.end_reason, "reason");
+    view.say(fmt::format("search ended: {}, {}", reason.at("reason").as_string(),
+                         printable(reason.at("text").as_string())));
   }
   view.say(
       fmt::format("again with the same command: {} reused.   table: tunebench show {}{}   "
@@ -129,10 +137,10 @@ std::vector<std::string> dead_run_lines(store::Store& store, const std::string& 
       continue;
     }
     const std::int64_t saved = run.valid + run.failed + run.reused;
-    lines.push_back(fmt::format(
-        "{} was interrupted {}after {} of {} measurements (all {} saved). Continue: {}", run.name,
-        ago(run.ended_at), saved, run.planned, saved,
-        run.plan.empty() ? printable(run.command) : "tunebench resume " + run.name));
+    lines.push_back(
+        fmt::format("{} was interrupted {}after {} of {} measurements (all {} saved). Continue: {}",
+                    run.name, ago(run.ended_at), saved, run.planned, saved,
+                    run.plan.empty() ? printable(run.command) : "tunebench resume " + run.name));
   }
   return lines;
 }
@@ -151,12 +159,11 @@ int exit_code_of(const store::Run& run, const std::vector<store::RunRecord>& rec
   for (const store::RunRecord& one : records) {
     if (one.record.status != record::Outcome::Interrupted) {
       bool& answered = points[one.record.point_key.empty() ? one.record.key : one.record.point_key];
-      answered = answered || one.record.is_valid() || one.record.experiment.find("stability") !=
-                                                          std::string::npos;
+      answered = answered || one.record.is_valid() ||
+                 one.record.experiment.find("stability") != std::string::npos;
     }
   }
-  const auto valid =
-      std::ranges::count_if(points, [](const auto& point) { return point.second; });
+  const auto valid = std::ranges::count_if(points, [](const auto& point) { return point.second; });
   return exit_code(valid, std::ssize(points) - valid);
 }
 
@@ -183,10 +190,8 @@ std::optional<Wanted> prepare(const Invocation& invocation, const campaign::Stor
   }
   wanted.location =
       absolute_location(store::default_store_location(wanted.asked.line.value("store")));
-  wanted.plan_text =
-      campaign::to_text(campaign::describe(wanted.plan, invocation.words,
-                                           std::filesystem::current_path().string(),
-                                           wanted.asked.files));
+  wanted.plan_text = campaign::to_text(campaign::describe(
+      wanted.plan, invocation.words, std::filesystem::current_path().string(), wanted.asked.files));
   std::vector<std::string> words{"tunebench"};
   words.insert(words.end(), invocation.words.begin(), invocation.words.end());
   wanted.command = config::shell_line(mask_secrets(words));

@@ -17,10 +17,10 @@ struct Wanted {
   Asked asked;
   campaign::Plan plan;
   std::optional<double> price = {};
-  std::string location = {};    ///< of the store
-  std::string plan_text = {};   ///< store::Run::plan
-  std::string resume = {};      ///< a run to go on with; empty: a new one
-  std::string command = {};     ///< as typed, secrets masked
+  std::string location = {};   ///< of the store
+  std::string plan_text = {};  ///< store::Run::plan
+  std::string resume = {};     ///< a run to go on with; empty: a new one
+  std::string command = {};    ///< as typed, secrets masked
 };
 
 /// Everything that can be wrong with what the user gave is found and told here, before a file is

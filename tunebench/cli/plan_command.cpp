@@ -214,8 +214,9 @@ int plan(const Invocation& invocation, Console& console) {
   }
   const std::string location = store::default_store_location(asked.line.value("store"));
   const std::unique_ptr<store::Store> store =
-      problems.empty() && is_there(location) ? store::open_store(location, store::OpenMode::ReadOnly)
-                                             : nullptr;
+      problems.empty() && is_there(location)
+          ? store::open_store(location, store::OpenMode::ReadOnly)
+          : nullptr;
   Preview preview;
   if (asked.files_are_wrong) {
     campaign::check_rule_texts(asked.request, problems);

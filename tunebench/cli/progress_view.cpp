@@ -52,22 +52,25 @@ void ProgressView::say(const std::string& text) {
 }
 
 void ProgressView::started(const store::Run& run, std::int64_t reused, std::int64_t kept) {
-  const std::size_t points = plan_.points.size();
+  const std::int64_t points =
+      plan_.search != nullptr ? plan_.search_points : std::ssize(plan_.points);
   const campaign::Repeats& wanted = plan_.repeats;
   const std::string repeats = plan_.stability ? fmt::format(" x {} runs", wanted.count)
                               : wanted.until
                                   ? fmt::format(" x {} to {} repeats", wanted.count, wanted.most)
                               : wanted.count > 1 ? fmt::format(" x {} repeats", wanted.count)
                                                  : "";
-  say(fmt::format("plan: {} {}{}, {} reused{}", points, points == 1 ? "point" : "points", repeats,
-                  reused, kept > 0 ? fmt::format(", {} measured before", kept) : ""));
+  const std::string search =
+      plan_.search == nullptr ? "" : fmt::format("search {}, at most ", plan_.search_method);
+  say(fmt::format("plan: {}{} {}{}, {} reused{}", search, points, points == 1 ? "point" : "points",
+                  repeats, reused, kept > 0 ? fmt::format(", {} measured before", kept) : ""));
   const bool all_known = reused + kept >= plan_.measurements();
   say(fmt::format("run : {}  ({}){}", run.name, plan_.machine.hardware_class,
                   all_known ? "" : "  ctrl-C is safe"));
 }
 
 void ProgressView::stale(const campaign::StaleResults& results) {
-  say(results.text(plan_, std::ssize(plan_.points)));
+  say(results.text(plan_));
 }
 
 void ProgressView::waiting(const campaign::Waiting& waiting) {

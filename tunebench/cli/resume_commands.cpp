@@ -113,7 +113,8 @@ bool set_option(std::vector<std::string>& words, const std::string& setting,
     return false;
   }
   Diagnostics unknown;
-  const std::vector<std::string> asked{"--" + setting.substr(0, equals), setting.substr(equals + 1)};
+  const std::vector<std::string> asked{"--" + setting.substr(0, equals),
+                                       setting.substr(equals + 1)};
   const config::CommandLine read = config::parse_command_line(run_command().spec, asked, unknown);
   for (const config::GivenOption& old : line.options) {
     if (read.options.empty() || old.name != read.options.front().name) {
@@ -134,9 +135,9 @@ int rerun(const Invocation& invocation, Console& console) {
   std::vector<std::string> words = words_of(first.line, invocation.line);
   for (const config::GivenOption& option : invocation.line.options) {
     if (option.name == "set" && !set_option(words, option.value, first.line)) {
-      print_problems(console, {{option.spelled,
-                                fmt::format("'{}' sets nothing", printable(option.value)),
-                                "batch=8"}});
+      print_problems(
+          console,
+          {{option.spelled, fmt::format("'{}' sets nothing", printable(option.value)), "batch=8"}});
       return kUsage;
     }
   }
@@ -166,15 +167,15 @@ std::vector<config::OptionSpec> call_options() {
 }  // namespace
 
 Command resume_command() {
-  return {{.name = "resume",
-           .summary = "go on with a run that was interrupted: same points, order, seeds, search",
-           .details =
-               "The plan is that of the store, so that files may have changed or be gone. What "
-               "the run has measured stays; its name stays, too.",
-           .arguments = {{"RUN", "name, the beginning of one, @last (default) or a tag", false}},
-           .options = call_options(),
-           .examples = {"tunebench resume", "tunebench resume brisk-otter --detach"}},
-          resume};
+  return {
+      {.name = "resume",
+       .summary = "go on with a run that was interrupted: same points, order, seeds, search",
+       .details = "The plan is that of the store, so that files may have changed or be gone. What "
+                  "the run has measured stays; its name stays, too.",
+       .arguments = {{"RUN", "name, the beginning of one, @last (default) or a tag", false}},
+       .options = call_options(),
+       .examples = {"tunebench resume", "tunebench resume brisk-otter --detach"}},
+      resume};
 }
 
 Command rerun_command() {

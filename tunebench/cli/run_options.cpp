@@ -7,6 +7,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 #include "tunebench/campaign/staleness.h"
+#include "tunebench/cli/search_options.h"
 #include "tunebench/experiment/experiment.h"
 #include "tunebench/trainer/simulated_trainer.h"
 
@@ -131,7 +132,7 @@ const std::string* trainer_name(const campaign::Request& request, Diagnostics& p
 }  // namespace
 
 std::vector<config::OptionSpec> run_options() {
-  return {
+  std::vector<config::OptionSpec> options{
       {.name = "repeats",
        .value_name = "N",
        .help = "valid measurements wanted per point, in rounds over all points; default 3, for a "
@@ -147,8 +148,9 @@ std::vector<config::OptionSpec> run_options() {
       {.name = "fresh", .takes_value = false, .help = "measure also what is known already"},
       {.name = "accept_stale",
        .takes_value = false,
-       .help = "reuse also results of another driver, device, trainer version or metric schema; the "
-               "table says so"},
+       .help =
+           "reuse also results of another driver, device, trainer version or metric schema; the "
+           "table says so"},
       {.name = "max_age",
        .value_name = "AGE",
        .help = "reuse no result that is older: 7d, 12h, 90min"},
@@ -180,6 +182,10 @@ std::vector<config::OptionSpec> run_options() {
        .help = "no progress, only the result"},
       store_option(),
       json_option()};
+  for (config::OptionSpec& option : search_options()) {
+    options.push_back(std::move(option));
+  }
+  return options;
 }
 
 campaign::Request request_of(const config::CommandLine& line, Diagnostics& problems) {
@@ -208,6 +214,7 @@ campaign::Request request_of(const config::CommandLine& line, Diagnostics& probl
     problems.push_back({"--fresh", "nothing is reused, whatever its age or conditions",
                         "leave out --accept-stale and --max-age"});
   }
+  read_search_options(line, request, problems);
   if (line.has("max_repeats") && !request.until) {
     problems.push_back({"--max-repeats", "only --until goes beyond --repeats", ""});
   }

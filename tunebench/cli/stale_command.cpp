@@ -78,14 +78,14 @@ int list_stale(const Invocation& invocation, Console& console) {
 }  // namespace
 
 Command stale_command() {
-  return {{.name = "stale",
-           .summary = "list results that a run on this machine would not reuse, and why",
-           .details =
-               "A run measures such points again; --accept-stale reuses them. Points that have "
-               "a result of today's conditions are left out.",
-           .options = {store_option(), json_option()},
-           .examples = {"tunebench stale"}},
-          list_stale};
+  return {
+      {.name = "stale",
+       .summary = "list results that a run on this machine would not reuse, and why",
+       .details = "A run measures such points again; --accept-stale reuses them. Points that have "
+                  "a result of today's conditions are left out.",
+       .options = {store_option(), json_option()},
+       .examples = {"tunebench stale"}},
+      list_stale};
 }
 
 }  // namespace tunebench::cli

@@ -1,8 +1,8 @@
 #include <fmt/core.h>
 
 #include "tunebench/base/error.h"
-#include "tunebench/base/text.h"
 #include "tunebench/base/files.h"
+#include "tunebench/base/text.h"
 #include "tunebench/campaign/stored_plan.h"
 #include "tunebench/cli/command.h"
 #include "tunebench/cli/measuring.h"
@@ -84,19 +84,19 @@ Counts count(const std::vector<store::RunRecord>& records) {
 }
 
 Json run_json(const store::Run& run, const Counts& counts) {
-  return Json::object({{"run", run.name},
-                       {"status", run.status},
-                       {"started_at", run.started_at},
-                       {"ended_at", run.ended_at.empty() ? Json() : Json(run.ended_at)},
-                       {"planned", run.planned},
-                       {"measured", counts.valid},
-                       {"reused", counts.reused},
-                       {"failed", counts.failed},
-                       {"host", run.host},
-                       {"stop_reason", run.stop_reason.empty()
-                                           ? Json()
-                                           : Json::parse(run.stop_reason, "stop reason")},
-                       {"command", run.command}});
+  return Json::object(
+      {{"run", run.name},
+       {"status", run.status},
+       {"started_at", run.started_at},
+       {"ended_at", run.ended_at.empty() ? Json() : Json(run.ended_at)},
+       {"planned", run.planned},
+       {"measured", counts.valid},
+       {"reused", counts.reused},
+       {"failed", counts.failed},
+       {"host", run.host},
+       {"stop_reason",
+        run.stop_reason.empty() ? Json() : Json::parse(run.stop_reason, "stop reason")},
+       {"command", run.command}});
 }
 
 int list_runs(const Invocation& invocation, Console& console) {
@@ -156,8 +156,9 @@ int show_command_of(const store::Run& run, Console& console) {
   for (const auto& [name, text] : plan.files) {
     if (here && name.ends_with("ml") &&
         (!std::filesystem::exists(name, failure) || read_file(name) != text)) {
-      console.err << fmt::format("note: {} has changed since; tunebench rerun {} takes it as it was\n",
-                                 printable(name), run.name);
+      console.err << fmt::format(
+          "note: {} has changed since; tunebench rerun {} takes it as it was\n", printable(name),
+          run.name);
     }
   }
   return kOk;
@@ -178,7 +179,8 @@ int show_run(const Invocation& invocation, Console& console) {
   if (invocation.json()) {
     Json attempts = Json::array();
     for (const store::RunRecord& one : records) {
-      attempts.push_back(record::flat(one.record).set("reused", one.reused)
+      attempts.push_back(record::flat(one.record)
+                             .set("reused", one.reused)
                              .set("stale", one.stale.empty() ? Json() : Json(one.stale)));
     }
     write_result(console, run_json(run, counts)

@@ -51,11 +51,10 @@ State state_of(const store::Store& store, const std::string& name) {
 
 /// "brisk-otter  running  7/12 done, 1 failed  now: batch=4  heartbeat 2 s ago".
 std::string line_of(const State& state, bool heartbeat) {
-  std::string text = fmt::format("{}  {}  {}/{} done", state.run.name,
-                                 state.run.stop_requested && state.run.status == "running"
-                                     ? "stopping"
-                                     : state.run.status,
-                                 state.done(), state.run.planned);
+  std::string text = fmt::format(
+      "{}  {}  {}/{} done", state.run.name,
+      state.run.stop_requested && state.run.status == "running" ? "stopping" : state.run.status,
+      state.done(), state.run.planned);
   if (state.run.failed > 0) {
     text += fmt::format(", {} failed", state.run.failed);
   }
@@ -146,8 +145,8 @@ int watch(const Invocation& invocation, Console& console) {
   const State state = Watch(console, invocation.json())
                           .until_it_ends(location, invocation.line.argument(0).value_or("@last"));
   const auto store = store::open_store(location, store::OpenMode::ReadOnly);
-  write_result(console, invocation.json() ? state_json(state).dump() + "\n"
-                                          : line_of(state, false) + "\n");
+  write_result(console,
+               invocation.json() ? state_json(state).dump() + "\n" : line_of(state, false) + "\n");
   return exit_code_of(state.run, store->records_of(state.run.name));
 }
 
@@ -171,13 +170,14 @@ int stop(const Invocation& invocation, Console& console) {
 }  // namespace
 
 Command watch_command() {
-  return {{.name = "watch",
-           .summary = "show a run until it ends, wherever it runs; the exit code is that of the run",
-           .details = "On a terminal one line that changes, else a line when something changed.",
-           .arguments = {{"RUN", "name, the beginning of one, @last (default) or a tag", false}},
-           .options = {store_option(), json_option()},
-           .examples = {"tunebench watch", "tunebench watch brisk-otter"}},
-          watch};
+  return {
+      {.name = "watch",
+       .summary = "show a run until it ends, wherever it runs; the exit code is that of the run",
+       .details = "On a terminal one line that changes, else a line when something changed.",
+       .arguments = {{"RUN", "name, the beginning of one, @last (default) or a tag", false}},
+       .options = {store_option(), json_option()},
+       .examples = {"tunebench watch", "tunebench watch brisk-otter"}},
+      watch};
 }
 
 Command stop_command() {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tunebench/campaign/campaign.h"
@@ -56,6 +57,10 @@ class Worker {
   /// `reason`: JSON text, kept with the run; empty: none but an interrupt.
   Result end(const std::string& reason = "");
 
+  /// What turns brought since the last call, in order; with `collects` only.
+  std::vector<record::Record> take_new_records() { return std::exchange(new_records_, {}); }
+  bool collects = false;
+
   std::int64_t left = 0;  ///< measurements still wanted of this run
   Result result;
 
@@ -75,6 +80,7 @@ class Worker {
   std::unique_ptr<store::Heartbeat> heartbeat_;
   TimeLeft time_left_;
   store::Claim held_by_;
+  std::vector<record::Record> new_records_;
   std::int64_t done_ = 0;
 };
 
