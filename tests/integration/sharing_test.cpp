@@ -1,5 +1,6 @@
 // Several processes with one plan and one store share the points: each is measured as often as was
 // asked, whoever of them is killed.
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "session.h"
+#include "tunebench/base/random.h"
 
 namespace tunebench::integration {
 namespace {
@@ -150,7 +152,51 @@ TEST_F(SharingTest, WaitsForWhatAnotherHoldsAndTakesOverWhatADeadOneLeaves) {
   const Said said = waiter.wait();
   EXPECT_EQ(said.exit.code, 130);
   EXPECT_THAT(said.err, HasSubstr("waiting for 1 point of "));
-  EXPECT_THAT(said.err, HasSubstr("1/1  batch=1  started"));
+  EXPECT_THAT(said.err, HasSubstr("1/1  started"));
+}
+
+TEST_F(SharingTest, FiftyKillsOfRandomProcessesLoseAndDoubleNothing) {
+  for (const std::string& store : stores(session)) {
+    std::vector<Session::Running> running;
+    int plan = 0;
+    const auto start = [&] {
+      std::vector<std::string> one = words(store, "1..60", "1");
+      one.insert(one.end(), {"--learning-rate", "1e-" + std::to_string(3 + plan)});
+      return session.start(one);
+    };
+    for (int process = 0; process < 3; ++process) {
+      running.push_back(start());
+    }
+    int killed = 0;
+    for (std::uint64_t kill = 0; kill < 50; ++kill) {
+      std::this_thread::sleep_for(milliseconds(static_cast<int>(300.0 * uniform(11, kill, 0))));
+      Session::Running& victim =
+          running[static_cast<std::size_t>(3.0 * uniform(11, kill, 1)) % running.size()];
+      victim.signal(SIGKILL);
+      const Said said = victim.wait();
+      killed += said.exit.signal == SIGKILL ? 1 : 0;
+      plan += said.exit.signal == SIGKILL ? 0 : 1;  // the one before is done
+      victim = start();
+    }
+    EXPECT_GE(killed, 25);
+    for (Session::Running& one : running) {
+      EXPECT_EQ(one.wait().exit.code, 0);
+    }
+    std::map<std::string, int> of_point;
+    const Said all = session.run({"export", "--json", "--simulated", "--store", store});
+    std::map<std::string, int> of_plan;
+    for (const Json& row : Json::parse(all.out, "export").as_array()) {
+      if (row.at("status").as_string() == "ok" && std::to_string(row.at("seed").as_int()) == seed) {
+        const std::string rate = row.at("learning_rate").dump();
+        ++of_plan[rate];
+        EXPECT_EQ(++of_point[rate + " " + row.at("batch_size").dump()], 1);
+      }
+    }
+    // Whoever is killed, the plan that was begun last is finished by those that live.
+    EXPECT_EQ(of_plan[Json(std::pow(10.0, -3 - plan)).dump()], 60) << store;
+    EXPECT_THAT(session.run({"runs", "--simulated", "--store", store}).out,
+                testing::Not(HasSubstr("running")));
+  }
 }
 
 }  // namespace

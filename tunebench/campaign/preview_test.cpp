@@ -89,11 +89,11 @@ TEST(MakePreview, TellsExcludedAndNewPointsInOrder) {
 TEST(MakePreview, CountsWhatIsKnownAndLearnsTimeFromIt) {
   const TemporaryFolder folder;
   const std::unique_ptr<store::Store> store =
-      store::open_store(folder.path() / "store.db", store::OpenMode::Create);
+      store::open_store((folder.path() / "store.db").string(), store::OpenMode::Create);
   const Request request = preview_request({32}, {1, 2});
   Diagnostics problems;
   const Plan plan = make_plan(request, preview_machine(), problems);
-  const store::Run run = store->begin_run("run", 2);
+  const store::Run run = store->begin_run({.command = "run", .planned = 2});
   store->append(record_of(plan.points[0], run.name, record::Outcome::Ok, 1));
   store->append(record_of(plan.points[0], run.name, record::Outcome::Ok, 2));
   store->append(record_of(plan.points[1], run.name, record::Outcome::Crashed, 3));

@@ -46,6 +46,7 @@ class StalenessTest : public testing::Test {
     record.point_key = point.point_key;
     record.conditions = point.conditions;
     record.experiment = "finetune_full_benchmark-v1.0.0";
+    record.inputs = {{"trainer", "t"}, {"number_gpus", 1}};
     record.trainer = "t";
     record.trainer_version = "1";
     record.status = record::Outcome::Ok;
