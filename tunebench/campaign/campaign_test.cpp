@@ -100,7 +100,7 @@ class Notes : public Observer {
   std::vector<std::string> lines;
   std::function<void()> after_measurement = [] {};
 
-  void started(const store::Run&, std::int64_t known) override { reused = known; }
+  void started(const store::Run&, std::int64_t known, std::int64_t) override { reused = known; }
   void measuring(const Position&) override {}
   void progress(const Position&, const measure::Progress&, double) override {}
   void measured(const Position& position, const record::Record& record, bool again) override {

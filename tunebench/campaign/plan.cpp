@@ -6,8 +6,10 @@
 #include <fmt/core.h>
 
 #include "tunebench/base/text.h"
+#include "tunebench/campaign/internal/search_space.h"
 #include "tunebench/campaign/resolver.h"
 #include "tunebench/measure/window.h"
+#include "tunebench/record/record.h"
 #include "tunebench/trainer/trainer.h"
 
 namespace tunebench::campaign {
@@ -61,7 +63,45 @@ void add_points(const Request& request, const space::Space& space, Plan& plan,
   }
 }
 
+void add_search(const Request& request, const space::Space& space, Plan& plan,
+                Diagnostics& problems) {
+  plan.search = std::make_shared<Search>(request, space, plan.machine, problems);
+  plan.search_method = request.search.method;
+  plan.search_points = plan.search->most_points();
+  plan.points = plan.search->looked_at();
+}
+
+/// A method that learns from results learns more from another point than from the same again.
+Request with_trials(const Request& request) {
+  Request wanted = request;
+  const std::string& method = request.search.method;
+  if (!request.repeats && !request.until &&
+      (method == "tpe" || method == "gp" || method == "halving")) {
+    wanted.repeats = 1;
+  }
+  return wanted;
+}
+
 }  // namespace
+
+Json conditions_of(const Machine& machine, const experiment::Point& point) {
+  hardware::GpuClass host{.hardware_class = machine.hardware_class};
+  const std::int64_t gpus = point.integer("number_gpus");
+  if (gpus > 0 && gpus <= std::ssize(machine.gpu_classes)) {
+    host = machine.gpu_classes[static_cast<std::size_t>(gpus - 1)];
+  }
+  Json conditions = Json::object({{"metric_schema", std::to_string(record::kMetricSchema)},
+                                  {"trainer", machine.trainer},
+                                  {"trainer_version", machine.trainer_version},
+                                  {"hardware_class", host.hardware_class}});
+  for (const auto& [name, value] :
+       {std::pair("driver", &host.driver), {"cuda", &host.cuda}, {"mig", &host.mig}}) {
+    if (!value->empty()) {
+      conditions.set(name, *value);
+    }
+  }
+  return conditions;
+}
 
 void add_once(const Diagnostics& found, Diagnostics& problems) {
   std::set<std::string> told;
@@ -151,12 +191,19 @@ Plan make_plan(const Request& request, Machine machine, Diagnostics& problems) {
             .stability = stability_of(request, found),
             .fresh = request.fresh,
             .force = request.force,
+            .accept_stale = request.accept_stale,
+            .max_age_s = request.max_age_s,
+            .max_age_text = request.max_age_text,
             .machine = std::move(machine)};
   if (const std::optional<space::Space> space = space_of(request, found)) {
     plan.experiment = space->variants().front().experiment;
-    add_points(request, *space, plan, found);
+    if (is_search(request)) {
+      add_search(request, *space, plan, found);
+    } else {
+      add_points(request, *space, plan, found);
+    }
   }
-  plan.repeats = repeats_of(request, plan.stability, plan.points.size(), found);
+  plan.repeats = repeats_of(with_trials(request), plan.stability, plan.points.size(), found);
   add_once(found, problems);
   return plan;
 }

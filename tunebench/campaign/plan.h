@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "tunebench/base/json.h"
 #include "tunebench/campaign/request.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/hardware/gpu_class.h"
 
 namespace tunebench::campaign {
 
@@ -27,17 +29,21 @@ struct Repeats {
 struct Machine {
   std::string trainer;
   std::string trainer_version;
-  std::string hardware_class;     ///< part of the reuse key
+  std::string hardware_class;     ///< part of the reuse key, of points without GPUs
   std::int64_t memory_bytes = 0;  ///< what this process may still take; 0: not known
   int cores = 1;
+  /// The same with drivers for points on 1, 2, ... GPUs; a trainer that plays a model has none.
+  std::vector<hardware::GpuClass> gpu_classes = {};
   Json environment;  ///< machine, build, libraries: part of every record
 };
 
 /// One point, resolved: model, tokenizer and dataset exist and fit each other.
 struct PlannedPoint {
   experiment::Point point;
-  std::string title = {};  ///< "length=1024 batch=4": the inputs that vary
-  std::string key = {};    ///< reuse key
+  std::string title = {};      ///< "length=1024 batch=4": the inputs that vary
+  std::string key = {};        ///< reuse key
+  std::string point_key = {};  ///< record::Record::point_key
+  Json conditions = {};        ///< record::Record::conditions
   std::int64_t planned_steps = 0;
   double flops_per_step = 0;
   double timeout_s = 0;
@@ -47,17 +53,25 @@ struct PlannedPoint {
   std::string invalid = {};  ///< the rule it breaks: recorded as invalid_config, never started
 };
 
+class Search;
+
 struct Plan {
-  std::string experiment;  ///< of the first point
-  std::vector<PlannedPoint> points = {};
+  std::string experiment;                 ///< of the first point
+  std::vector<PlannedPoint> points = {};  ///< with a search: some that it may choose
+  std::shared_ptr<Search> search = {};    ///< chooses points one by one; nullptr: all are measured
+  std::string search_method = {};
+  std::int64_t search_points = 0;  ///< that the search visits at most
   Repeats repeats = {};
   bool stability = false;  ///< the share of failed runs is what is measured: each run counts
   bool fresh = false;
   bool force = false;
+  bool accept_stale = false;                   ///< reuse also results of other conditions
+  std::optional<std::int64_t> max_age_s = {};  ///< of results to reuse
+  std::string max_age_text = {};               ///< as the user wrote it
   Machine machine = {};
   /// At least so many; with `until` perhaps more.
   [[nodiscard]] std::int64_t measurements() const {
-    return repeats.count * static_cast<std::int64_t>(points.size());
+    return repeats.count * (search != nullptr ? search_points : std::ssize(points));
   }
 };
 
@@ -78,6 +92,9 @@ Repeats repeats_of(const Request& request, bool stability, std::size_t points,
 /// Whether a request's experiments are of the kind in which each run counts. That some are and some
 /// are not is a mistake.
 bool stability_of(const Request& request, Diagnostics& problems);
+
+/// What a point's key holds beside the point: text by record::condition_names().
+Json conditions_of(const Machine& machine, const experiment::Point& point);
 
 /// Longest time a measurement may take: ten minutes, or, when that is more, what its arithmetic
 /// takes on a slow machine plus the time that the point asks for itself (stop_after_seconds).

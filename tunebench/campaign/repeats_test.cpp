@@ -28,7 +28,7 @@ class Lines : public Observer {
   std::function<void()> before = [] {};
   std::function<void(const record::Record&)> after = [](const record::Record&) {};
 
-  void started(const store::Run&, std::int64_t) override {}
+  void started(const store::Run&, std::int64_t, std::int64_t) override {}
   void measuring(const Position& position) override {
     titles.push_back(position.point->title);
     before();

@@ -10,24 +10,6 @@ void refuse(Diagnostics& problems, const std::string& where, const std::string& 
   problems.push_back({where, what + " is not done by this version", hint});
 }
 
-void check_stop(const StopRequest& stop, Diagnostics& problems) {
-  if (stop.time_s) {
-    refuse(problems, stop.where, "stop 'time'");
-  }
-  if (stop.cost) {
-    refuse(problems, stop.where, "stop 'cost'");
-  }
-  if (stop.no_improvement) {
-    refuse(problems, stop.where, "stop 'no_improvement'");
-  }
-  if (stop.interval) {
-    refuse(problems, stop.where, "stop 'interval'", "until: repeats each point to that interval");
-  }
-  for (const NamedStopper& stopper : stop.stoppers) {
-    refuse(problems, stopper.where, fmt::format("stopper '{}'", stopper.name));
-  }
-}
-
 }  // namespace
 
 std::optional<space::Space> space_of(const Request& request, Diagnostics& problems) {
@@ -44,11 +26,6 @@ void check_rule_texts(const Request& request, Diagnostics& problems) {
 }
 
 void check_supported(const Request& request, Diagnostics& problems) {
-  if (request.search.method != "grid") {
-    refuse(problems, request.search.where, fmt::format("search '{}'", request.search.method),
-           "grid measures every point");
-  }
-  check_stop(request.stop, problems);
   if (request.compare) {
     refuse(problems, request.compare->where, "compare in a plan");
   }

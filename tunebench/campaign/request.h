@@ -66,8 +66,11 @@ struct Request {
   std::optional<double> until = {};
   std::int64_t most_repeats = 10;
   std::optional<std::uint64_t> order_seed = {};
-  bool fresh = false;                    ///< measure also what is known
-  bool force = false;                    ///< start also what does not fit into memory
+  bool fresh = false;                          ///< measure also what is known
+  bool force = false;                          ///< start also what does not fit into memory
+  bool accept_stale = false;                   ///< reuse also results of other conditions
+  std::optional<std::int64_t> max_age_s = {};  ///< of results to reuse
+  std::string max_age_text = {};               ///< as the user wrote it
   std::optional<double> timeout_s = {};  ///< per measurement; absent: from the work of the point
 
   /// Several experiments over one space, with inputs of their own; empty: `experiment` alone.
@@ -77,6 +80,8 @@ struct Request {
   /// a mistake of the plan.
   bool keep_invalid = false;
   SearchRequest search = {};
+  std::optional<double> price =
+      {};  ///< of an hour of one GPU, or of the machine; for StopRequest::cost
   StopRequest stop = {};
   std::optional<CompareRequest> compare = {};
   std::vector<GateRequest> fail_if = {};

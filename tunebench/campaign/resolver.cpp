@@ -111,6 +111,26 @@ bool PointOpener::check_length(const experiment::Point& point, const model::Mode
   return false;
 }
 
+void set_keys(PlannedPoint& planned, Json conditions, const std::string& model_fingerprint,
+              const std::string& dataset_fingerprint) {
+  const auto text = [&conditions](std::string_view name) {
+    const Json* value = conditions.find(name);
+    return value == nullptr ? std::string() : value->as_string();
+  };
+  const experiment::KeyParts parts{.metric_schema = text("metric_schema"),
+                                   .trainer = text("trainer"),
+                                   .trainer_version = text("trainer_version"),
+                                   .hardware_class = text("hardware_class"),
+                                   .model_fingerprint = model_fingerprint,
+                                   .dataset_fingerprint = dataset_fingerprint,
+                                   .driver = text("driver"),
+                                   .cuda = text("cuda"),
+                                   .mig = text("mig")};
+  planned.key = experiment::reuse_key(planned.point, parts);
+  planned.point_key = experiment::point_key(planned.point, parts);
+  planned.conditions = std::move(conditions);
+}
+
 /// Points that differ in what takes no memory are planned once.
 std::int64_t PointOpener::needed_bytes(const experiment::Point& point,
                                        const model::ModelSource& source,
@@ -158,13 +178,7 @@ bool PointOpener::resolve(PlannedPoint& planned) {
   planned.facts = {{"parameters", model::parameter_count(source->spec)},
                    {"flops_per_token", flops_per_token},
                    {"weights", source->random_weights() ? "random" : "loaded"}};
-  planned.key =
-      experiment::reuse_key(point, {.metric_schema = std::to_string(record::kMetricSchema),
-                                    .trainer = machine_.trainer,
-                                    .trainer_version = machine_.trainer_version,
-                                    .hardware_class = machine_.hardware_class,
-                                    .model_fingerprint = source->fingerprint,
-                                    .dataset_fingerprint = dataset->fingerprint()});
+  set_keys(planned, conditions_of(machine_, point), source->fingerprint, dataset->fingerprint());
   return true;
 }
 
@@ -221,9 +235,13 @@ void Resolver::plan_memory() {
 }
 
 std::optional<PlannedPoint> Resolver::resolve(const space::Digits& digits) {
+  return resolve(state_->space.point(digits));
+}
+
+std::optional<PlannedPoint> Resolver::resolve(experiment::Point point) {
   const Request& request = state_->request;
   Diagnostics& problems = state_->problems;
-  PlannedPoint planned{.point = state_->space.point(digits)};
+  PlannedPoint planned{.point = std::move(point)};
   const std::size_t before = problems.size();
   Diagnostics broken;
   if (request.keep_invalid) {

@@ -24,6 +24,8 @@ class Resolver {
   /// The point with all that depends on model and data; nullopt when something is wrong, which is
   /// told. With Request::keep_invalid a broken rule is PlannedPoint::invalid instead.
   std::optional<PlannedPoint> resolve(const space::Digits& digits);
+  /// The same of a point with other inputs than the space gives it.
+  std::optional<PlannedPoint> resolve(experiment::Point point);
 
  private:
   struct State;

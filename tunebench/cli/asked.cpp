@@ -11,6 +11,7 @@
 #include "tunebench/cli/run_options.h"
 #include "tunebench/config/yaml.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/hardware/gpu_class.h"
 #include "tunebench/hardware/host.h"
 #include "tunebench/plans/plan_document.h"
 #include "tunebench/report/summary.h"
@@ -45,6 +46,31 @@ config::OptionSpec input_option(const experiment::Property& property) {
   return option;
 }
 
+/// The documents of all files that the command line names.
+plans::PlanDocument read_files(const config::CommandLine& line, const campaign::StoredPlan* stored,
+                               std::map<std::string, std::string>& texts, Diagnostics& problems) {
+  std::vector<config::YamlDocument> documents;
+  const std::size_t before = problems.size();
+  for (const std::string& file : line.arguments) {
+    const std::size_t mistakes = problems.size();
+    const auto kept = stored == nullptr ? texts.end() : stored->files.find(file);
+    std::vector<config::YamlDocument> found = stored != nullptr && kept != stored->files.end()
+                                                  ? config::parse_yaml(kept->second, file, problems)
+                                                  : config::read_yaml(file, problems);
+    if (found.empty() && problems.size() == mistakes) {
+      problems.push_back({file, "holds no plan", ""});
+    }
+    if (!found.empty()) {
+      texts[file] = found.front().source->text();
+    }
+    std::ranges::move(found, std::back_inserter(documents));
+  }
+  return problems.size() > before ? plans::PlanDocument{}
+                                  : plans::read_documents(documents, run_options(), problems);
+}
+
+}  // namespace
+
 campaign::Machine this_machine(const trainer::Trainer& trainer) {
   const hardware::HostInfo host = hardware::read_host();
   return {.trainer = trainer.name(),
@@ -54,26 +80,10 @@ campaign::Machine this_machine(const trainer::Trainer& trainer) {
               trainer.name() == "simulated" ? "simulated" : hardware::hardware_class(host),
           .memory_bytes = host.memory_usable_bytes,
           .cores = host.cores_usable,
+          .gpu_classes = trainer.name() == "simulated" ? std::vector<hardware::GpuClass>{}
+                                                       : hardware::gpu_classes(),
           .environment = environment_now(trainer)};
 }
-
-/// The documents of all files that the command line names.
-plans::PlanDocument read_files(const config::CommandLine& line, Diagnostics& problems) {
-  std::vector<config::YamlDocument> documents;
-  const std::size_t before = problems.size();
-  for (const std::string& file : line.arguments) {
-    const std::size_t mistakes = problems.size();
-    std::vector<config::YamlDocument> found = config::read_yaml(file, problems);
-    if (found.empty() && problems.size() == mistakes) {
-      problems.push_back({file, "holds no plan", ""});
-    }
-    std::ranges::move(found, std::back_inserter(documents));
-  }
-  return problems.size() > before ? plans::PlanDocument{}
-                                  : plans::read_documents(documents, run_options(), problems);
-}
-
-}  // namespace
 
 std::vector<config::OptionSpec> asking_options() {
   std::vector<config::OptionSpec> options = run_options();
@@ -93,10 +103,10 @@ std::vector<config::OptionSpec> asking_options() {
   return options;
 }
 
-Asked ask(const Invocation& invocation, Diagnostics& problems) {
+Asked ask(const Invocation& invocation, Diagnostics& problems, const campaign::StoredPlan* stored) {
   Asked asked;
   const std::size_t before = problems.size();
-  plans::PlanDocument document = read_files(invocation.line, problems);
+  plans::PlanDocument document = read_files(invocation.line, stored, asked.files, problems);
   asked.files_are_wrong = problems.size() > before;
   asked.line = plans::with_options(invocation.line, document);
   if (invocation.line.has("experiment")) {
@@ -116,8 +126,14 @@ Asked ask(const Invocation& invocation, Diagnostics& problems) {
                         "tunebench import does it; leave the file out here"});
   }
   asked.notes = std::move(document.notes);
-  asked.trainer = trainer_of(asked.line, asked.request, problems);
-  asked.idle = idle_rules_of(asked.line, problems);
+  asked.trainer = trainer_of(asked.line, asked.request,
+                             stored == nullptr ? nullptr : &stored->files, asked.files, problems);
+  const measure::IdleRules rules = idle_rules_of(asked.line, problems);
+  // A model that is played takes no notice of the machine.
+  if (asked.trainer->name() != "simulated" || asked.line.has("wait_idle") ||
+      asked.line.has("if_busy")) {
+    asked.idle = rules;
+  }
   asked.machine = this_machine(*asked.trainer);
   if (asked.request.order_seed) {
     asked.machine.environment.set("order_seed",

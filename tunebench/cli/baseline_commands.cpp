@@ -27,7 +27,7 @@ int set_the_baseline(const Invocation& invocation, Console& console) {
 }
 
 int list_baselines(const Invocation& invocation, Console& console) {
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
   report::TextTable table;
   Json rows = Json::array();
   for (const char* title : {"baseline", "run", "set"}) {

@@ -29,7 +29,12 @@ std::vector<Command> all_commands();
 
 Command run_command();
 Command plan_command();
+Command resume_command();
+Command rerun_command();
+Command watch_command();
+Command stop_command();
 Command runs_command();
+Command stale_command();
 Command show_command();
 Command export_command();
 Command baseline_command();

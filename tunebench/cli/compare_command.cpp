@@ -213,7 +213,7 @@ int compare_runs(const Invocation& invocation, Console& console) {
   if (tell_mistakes(problems, invocation, console)) {
     return kUsage;
   }
-  const std::unique_ptr<store::Store> store = open_for_reading(line);
+  const std::unique_ptr<store::Store> store = open_for_reading(line, console);
   const std::string baseline = line.value("baseline");
   ComparedSide a = side_of_run(
       *store, baseline.empty() ? store->find_run(line.arguments[0]) : store->baseline(baseline),

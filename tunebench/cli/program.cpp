@@ -71,18 +71,46 @@ int run_command_words(const std::vector<std::string>& words, Console& console) {
 }  // namespace
 
 std::vector<Command> all_commands() {
-  return {run_command(),          plan_command(),          runs_command(),
-          show_command(),         export_command(),        compare_command(),
-          import_command(),       tag_command(),           untag_command(),
-          rm_command(),           undo_command(),          gc_command(),
-          check_command(),        baseline_command(),      baseline_list_command(),
-          baseline_set_command(), baseline_rm_command(),   pareto_command(),
-          best_command(),         logs_command(),          env_command(),
-          env_diff_command(),     experiments_command(),   inputs_command(),
-          metrics_command(),      models_command(),        models_import_command(),
-          datasets_command(),     datasets_make_command(), datasets_count_command(),
-          tokenize_command(),     train_command(),         simulate_command(),
-          roof_command()};
+  return {run_command(),
+          plan_command(),
+          resume_command(),
+          rerun_command(),
+          watch_command(),
+          stop_command(),
+          runs_command(),
+          show_command(),
+          export_command(),
+          compare_command(),
+          import_command(),
+          tag_command(),
+          untag_command(),
+          rm_command(),
+          undo_command(),
+          gc_command(),
+          check_command(),
+          baseline_command(),
+          baseline_list_command(),
+          baseline_set_command(),
+          baseline_rm_command(),
+          pareto_command(),
+          best_command(),
+          logs_command(),
+          stale_command(),
+          env_command(),
+          env_diff_command(),
+          experiments_command(),
+          inputs_command(),
+          metrics_command(),
+          models_command(),
+          models_import_command(),
+          datasets_command(),
+          datasets_make_command(),
+          datasets_count_command(),
+          tokenize_command(),
+          train_command(),
+          simulate_command()};
+  roof_command()
+};
 }
 
 config::OptionSpec json_option() {

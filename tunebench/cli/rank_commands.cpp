@@ -69,7 +69,7 @@ Ranking asked_ranking(const config::CommandLine& line, Diagnostics& problems,
 void fill_ranking(Ranking& ranking, std::optional<double> price, const Invocation& invocation,
                   Console& console) {
   const config::CommandLine& line = invocation.line;
-  const std::unique_ptr<store::Store> store = open_for_reading(line);
+  const std::unique_ptr<store::Store> store = open_for_reading(line, console);
   std::optional<std::string> run;
   if (!line.has("all")) {
     run = store->find_run(line.argument(0).value_or("@last")).name;

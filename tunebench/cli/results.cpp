@@ -5,15 +5,19 @@
 #include <fmt/core.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/cli/measuring.h"
 #include "tunebench/report/select.h"
 
 namespace tunebench::cli {
 
-std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line) {
+std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line, Console& console) {
   const std::string location = store::default_store_location(line.value("store"));
   std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::ReadOnly);
   try {
-    store::open_store(location, store::OpenMode::Existing)->mark_dead_runs();
+    const auto writable = store::open_store(location, store::OpenMode::Existing);
+    for (const std::string& told : dead_run_lines(*writable)) {
+      console.err << told << "\n";
+    }
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Io) {
       throw;

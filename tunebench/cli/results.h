@@ -13,8 +13,8 @@ namespace tunebench::cli {
 
 /// What the commands that read results have in common.
 
-/// Opens an existing store and sets right the status of runs whose process is gone.
-std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line);
+/// Opens an existing store, sets right the status of runs whose process is gone, and tells which.
+std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line, Console& console);
 
 config::OptionSpec simulated_option();
 /// Leaves out what trainer simulated made unless --simulated was given, and says so.

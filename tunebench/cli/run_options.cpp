@@ -6,6 +6,8 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
+#include "tunebench/campaign/staleness.h"
+#include "tunebench/cli/search_options.h"
 #include "tunebench/experiment/experiment.h"
 #include "tunebench/trainer/simulated_trainer.h"
 
@@ -130,7 +132,7 @@ const std::string* trainer_name(const campaign::Request& request, Diagnostics& p
 }  // namespace
 
 std::vector<config::OptionSpec> run_options() {
-  return {
+  std::vector<config::OptionSpec> options{
       {.name = "repeats",
        .value_name = "N",
        .help = "valid measurements wanted per point, in rounds over all points; default 3, for a "
@@ -144,6 +146,14 @@ std::vector<config::OptionSpec> run_options() {
        .help = "order of the points within a round; default grid: as given, last input fastest"},
       {.name = "order_seed", .value_name = "N", .help = "of --order random; default 1"},
       {.name = "fresh", .takes_value = false, .help = "measure also what is known already"},
+      {.name = "accept_stale",
+       .takes_value = false,
+       .help =
+           "reuse also results of another driver, device, trainer version or metric schema; the "
+           "table says so"},
+      {.name = "max_age",
+       .value_name = "AGE",
+       .help = "reuse no result that is older: 7d, 12h, 90min"},
       {.name = "force",
        .takes_value = false,
        .help = "start also points whose planned memory is more than there is"},
@@ -172,6 +182,10 @@ std::vector<config::OptionSpec> run_options() {
        .help = "no progress, only the result"},
       store_option(),
       json_option()};
+  for (config::OptionSpec& option : search_options()) {
+    options.push_back(std::move(option));
+  }
+  return options;
 }
 
 campaign::Request request_of(const config::CommandLine& line, Diagnostics& problems) {
@@ -183,10 +197,24 @@ campaign::Request request_of(const config::CommandLine& line, Diagnostics& probl
       .order_seed = order_seed_of(line, problems),
       .fresh = line.has("fresh"),
       .force = line.has("force"),
+      .accept_stale = line.has("accept_stale"),
       .timeout_s = positive_option(line, "timeout", "a number of seconds", problems)};
   if (line.has("repeats")) {
     request.repeats = integer_option(line, "repeats", 1, 1, problems);
   }
+  if (const config::GivenOption* age = line.find("max_age")) {
+    request.max_age_s = campaign::age_of(age->value);
+    request.max_age_text = age->value;
+    if (!request.max_age_s) {
+      problems.push_back(
+          {age->spelled, fmt::format("'{}' is not an age above 0", printable(age->value)), "7d"});
+    }
+  }
+  if (request.fresh && (request.accept_stale || request.max_age_s)) {
+    problems.push_back({"--fresh", "nothing is reused, whatever its age or conditions",
+                        "leave out --accept-stale and --max-age"});
+  }
+  read_search_options(line, request, problems);
   if (line.has("max_repeats") && !request.until) {
     problems.push_back({"--max-repeats", "only --until goes beyond --repeats", ""});
   }
@@ -217,6 +245,8 @@ measure::IdleRules idle_rules_of(const config::CommandLine& line, Diagnostics& p
 
 std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
                                              const campaign::Request& request,
+                                             const std::map<std::string, std::string>* stored,
+                                             std::map<std::string, std::string>& texts,
                                              Diagnostics& problems) {
   const std::string* name = trainer_name(request, problems);
   const bool simulated = name != nullptr && *name == "simulated";
@@ -227,7 +257,12 @@ std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
                         ""});
   } else if (simulated) {
     try {
-      return trainer::make_simulated_trainer(trainer::read_simulation(line.value("simulation")));
+      const std::string file = line.value("simulation");
+      trainer::Simulation simulation = stored != nullptr && stored->contains(file)
+                                           ? trainer::parse_simulation(stored->at(file), file)
+                                           : trainer::read_simulation(file);
+      texts[file] = simulation.text;
+      return trainer::make_simulated_trainer(std::move(simulation));
     } catch (const Error& error) {
       if (error.code() == ErrorCode::Internal) {
         throw;

@@ -85,28 +85,6 @@ report::TextTable table_of(const std::vector<const store::Run*>& runs) {
   return table;
 }
 
-/// Runs of this host or another one that died since anybody looked: their results are safe.
-void tell_dead(const std::vector<store::Run>& dead, Console& console) {
-  for (const store::Run& run : dead) {
-    const std::string ended = age_of(run.ended_at);
-    console.err << fmt::format(
-        "{} on {} was interrupted{} after {} of {} measurements (all {} saved)\n", run.name,
-        printable(run.host), ended.empty() ? "" : " " + ended, done(run), run.planned, done(run));
-  }
-}
-
-/// Sets right the status of runs whose process is gone or whose lease is over.
-std::vector<store::Run> mark_dead(const std::string& location) {
-  try {
-    return store::open_store(location, store::OpenMode::Existing)->mark_dead_runs();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::Io) {
-      throw;
-    }
-    return {};  // a store that may only be read is shown as it is
-  }
-}
-
 /// The rows that --where and the like leave, in their order.
 void write_runs(const std::vector<store::Run>& runs, const analyze::Selection& selection,
                 const Invocation& invocation, Console& console) {
@@ -130,10 +108,7 @@ int list_runs(const Invocation& invocation, Console& console) {
   if (tell_mistakes(problems, invocation, console)) {
     return kUsage;
   }
-  const std::string location = store::default_store_location(invocation.line.value("store"));
-  const std::unique_ptr<store::Store> store =
-      store::open_store(location, store::OpenMode::ReadOnly);
-  tell_dead(mark_dead(location), console);
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
   std::vector<store::Run> runs = store->runs();
   if (invocation.line.has("all")) {
     const std::vector<store::Run> trashed = store->trashed_runs();

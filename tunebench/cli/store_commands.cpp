@@ -5,9 +5,12 @@
 #include <fmt/core.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
+#include "tunebench/campaign/stored_plan.h"
 #include "tunebench/cli/command.h"
 #include "tunebench/cli/exchange_commands.h"
+#include "tunebench/cli/measuring.h"
 #include "tunebench/cli/results.h"
 #include "tunebench/cli/run_options.h"
 #include "tunebench/report/aggregate.h"
@@ -38,16 +41,19 @@ Counts count(const std::vector<store::RunRecord>& records) {
 }
 
 Json run_json(const store::Run& run, const Counts& counts) {
-  return Json::object({{"run", run.name},
-                       {"status", run.status},
-                       {"started_at", run.started_at},
-                       {"ended_at", run.ended_at.empty() ? Json() : Json(run.ended_at)},
-                       {"planned", run.planned},
-                       {"measured", counts.valid},
-                       {"reused", counts.reused},
-                       {"failed", counts.failed},
-                       {"host", run.host},
-                       {"command", run.command}});
+  return Json::object(
+      {{"run", run.name},
+       {"status", run.status},
+       {"started_at", run.started_at},
+       {"ended_at", run.ended_at.empty() ? Json() : Json(run.ended_at)},
+       {"planned", run.planned},
+       {"measured", counts.valid},
+       {"reused", counts.reused},
+       {"failed", counts.failed},
+       {"host", run.host},
+       {"stop_reason",
+        run.stop_reason.empty() ? Json() : Json::parse(run.stop_reason, "stop reason")},
+       {"command", run.command}});
 }
 
 /// The points that are asked for, in the order asked for, and the attempts at them.
@@ -83,6 +89,40 @@ ShownPoints shown_points(const std::vector<store::RunRecord>& records,
   return shown;
 }
 
+/// "stopped: count: 20 points are measured" of a run that says why it ended; else empty.
+std::string reason_line(const store::Run& run) {
+  if (run.stop_reason.empty()) {
+    return "";
+  }
+  const Json reason = Json::parse(run.stop_reason, "stop reason");
+  const Json* text = reason.find("text");
+  return fmt::format("ended: {}{}\n", reason.at("reason").as_string(),
+                     text == nullptr ? "" : ", " + printable(text->as_string()));
+}
+
+/// The command of a run; what may make it mean something else now is told.
+int show_command_of(const store::Run& run, Console& console) {
+  write_result(console, run.command + "\n");
+  if (run.plan.empty()) {
+    return kOk;
+  }
+  const campaign::StoredPlan plan = campaign::stored_plan(run);
+  std::error_code failure;
+  const bool here = std::filesystem::current_path(failure) == plan.folder;
+  if (!here) {
+    console.err << "note: it was given in " << printable(plan.folder) << "\n";
+  }
+  for (const auto& [name, text] : plan.files) {
+    if (here && name.ends_with("ml") &&
+        (!std::filesystem::exists(name, failure) || read_file(name) != text)) {
+      console.err << fmt::format(
+          "note: {} has changed since; tunebench rerun {} takes it as it was\n", printable(name),
+          run.name);
+    }
+  }
+  return kOk;
+}
+
 int show_run(const Invocation& invocation, Console& console) {
   Diagnostics problems;
   const std::optional<double> price = price_of(invocation.line, problems);
@@ -90,9 +130,13 @@ int show_run(const Invocation& invocation, Console& console) {
   if (tell_mistakes(problems, invocation, console)) {
     return kUsage;
   }
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
   const store::Run run = store->find_run(invocation.line.argument(0).value_or("@last"));
+  if (invocation.line.has("as_command")) {
+    return show_command_of(run, console);
+  }
   std::vector<store::RunRecord> records = store->records_of(run.name);
+  campaign::mark_stale(records, run);
   keep_measured(records, invocation, console);
   add_cost(records, price);
   const ShownPoints shown =
@@ -105,7 +149,8 @@ int show_run(const Invocation& invocation, Console& console) {
       if (records[index].reused && row.at("source") == Json("measured")) {
         row.set("source", "reused");
       }
-      attempts.push_back(std::move(row));
+      const std::string& stale = records[index].stale;
+      attempts.push_back(row.set("stale", stale.empty() ? Json() : Json(stale)));
     }
     write_result(console, run_json(run, counts)
                                   .set("schema", "tunebench.show/1")
@@ -119,6 +164,7 @@ int show_run(const Invocation& invocation, Console& console) {
       fmt::format("run {}  {}  {}  {} planned, {} measured, {} reused, {} failed\n{}\n\n", run.name,
                   run.started_at, run.status, run.planned, counts.valid, counts.reused,
                   counts.failed, printable(run.command));
+  text.insert(text.size() - 1, reason_line(run));
   text += shown.points.empty()
               ? std::string(shown.all == 0 ? "no measurements\n" : "no point of it\n")
               : report::result_text(shown.points);
@@ -177,7 +223,7 @@ int export_results(const Invocation& invocation, Console& console) {
   if (tell_mistakes(problems, invocation, console)) {
     return kUsage;
   }
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
   std::vector<store::RunRecord> records = records_named(*store, invocation.line.argument(0));
   keep_measured(records, invocation, console);
   add_cost(records, price);
@@ -219,7 +265,13 @@ Command show_command() {
           {.name = "show",
            .summary = "show the table of a run",
            .arguments = {{"RUN", "name, the beginning of one, @last (default) or @last~1", false}},
-           .options = {simulated_option(), price_option(), store_option(), json_option()},
+           .options = {{.name = "as_command",
+                        .takes_value = false,
+                        .help = "print the command that began it instead"},
+                       simulated_option(),
+                       price_option(),
+                       store_option(),
+                       json_option()},
            .examples = {"tunebench show", "tunebench show @last~1 --json"}}),
       show_run};
 }

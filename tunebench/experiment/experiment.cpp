@@ -121,6 +121,23 @@ Inputs default_inputs(const Experiment& experiment) {
   return inputs;
 }
 
+/// Defaults filled in, those of the table first.
+Json all_inputs(const Point& point) {
+  const Experiment* experiment = find_experiment(point.experiment);
+  Json inputs = Json::object();
+  for (const Property& property : properties()) {
+    const auto given = point.inputs.find(property.name);
+    inputs.set(property.name,
+               given != point.inputs.end() ? given->second : default_of(experiment, property));
+  }
+  for (const auto& [name, value] : point.inputs) {
+    if (find_property(name) == nullptr) {
+      inputs.set(name, value);
+    }
+  }
+  return inputs;
+}
+
 }  // namespace
 
 const Json& Point::input(std::string_view name) const {
@@ -186,27 +203,30 @@ std::vector<Point> expand(const Experiment& experiment, const std::vector<GivenV
 }
 
 std::string reuse_key(const Point& point, const KeyParts& parts) {
-  const Experiment* experiment = find_experiment(point.experiment);
-  Json inputs = Json::object();
-  for (const Property& property : properties()) {
-    const auto given = point.inputs.find(property.name);
-    inputs.set(property.name,
-               given != point.inputs.end() ? given->second : default_of(experiment, property));
-  }
-  for (const auto& [name, value] : point.inputs) {
-    if (find_property(name) == nullptr) {
-      inputs.set(name, value);
+  Json key = Json::object({{"experiment", point.experiment},
+                           {"inputs", all_inputs(point)},
+                           {"metric_schema", parts.metric_schema},
+                           {"trainer", parts.trainer},
+                           {"trainer_version", parts.trainer_version},
+                           {"hardware_class", parts.hardware_class},
+                           {"model_fingerprint", parts.model_fingerprint},
+                           {"dataset_fingerprint", parts.dataset_fingerprint}});
+  // What only GPUs have stands only in their keys.
+  for (const auto& [name, value] :
+       {std::pair("driver", &parts.driver), {"cuda", &parts.cuda}, {"mig", &parts.mig}}) {
+    if (!value->empty()) {
+      key.set(name, *value);
     }
   }
-  const Json key = Json::object({{"experiment", point.experiment},
-                                 {"inputs", std::move(inputs)},
-                                 {"metric_schema", parts.metric_schema},
-                                 {"trainer", parts.trainer},
-                                 {"trainer_version", parts.trainer_version},
-                                 {"hardware_class", parts.hardware_class},
-                                 {"model_fingerprint", parts.model_fingerprint},
-                                 {"dataset_fingerprint", parts.dataset_fingerprint}});
   return sha256_hex(key.canonical());
+}
+
+std::string point_key(const Point& point, const KeyParts& parts) {
+  return sha256_hex(Json::object({{"experiment", point.experiment},
+                                  {"inputs", all_inputs(point)},
+                                  {"model_fingerprint", parts.model_fingerprint},
+                                  {"dataset_fingerprint", parts.dataset_fingerprint}})
+                        .canonical());
 }
 
 }  // namespace tunebench::experiment

@@ -88,9 +88,14 @@ struct KeyParts {
   std::string hardware_class;
   std::string model_fingerprint;
   std::string dataset_fingerprint;
+  std::string driver = {};  ///< major version; of points on GPUs, as the next two
+  std::string cuda = {};    ///< major version
+  std::string mig = {};     ///< profile of the slice
 };
 /// sha256 of the canonical JSON of inputs and parts (spec: numbers in shortest exact form, keys
 /// sorted, defaults filled in).
 std::string reuse_key(const Point& point, const KeyParts& parts);
+/// The same of what is measured alone: experiment, inputs, fingerprints.
+std::string point_key(const Point& point, const KeyParts& parts);
 
 }  // namespace tunebench::experiment

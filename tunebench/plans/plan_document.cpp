@@ -16,7 +16,20 @@ using config::MappingReader;
 using config::YamlNode;
 
 /// Options about one call and not about what is measured.
-constexpr std::string_view kNoKeys[] = {"json", "quiet", "where", "save_plan", "limit", "schema"};
+constexpr std::string_view kNoKeys[] = {"json",
+                                        "quiet",
+                                        "where",
+                                        "save_plan",
+                                        "limit",
+                                        "schema",
+                                        "search",
+                                        "optimize",
+                                        "max_points",
+                                        "search_seed",
+                                        "stop_time",
+                                        "stop_cost",
+                                        "stop_no_improvement",
+                                        "stop_interval"};
 
 void read_option(const config::OptionSpec& option, MappingReader& reader, PlanDocument& document) {
   const YamlNode* value = reader.take(option.name);
@@ -146,6 +159,39 @@ config::CommandLine with_options(const config::CommandLine& line, const PlanDocu
   return merged;
 }
 
+namespace {
+
+/// What the command line says wins.
+void merge_search(const campaign::SearchRequest& document, campaign::SearchRequest& line) {
+  campaign::SearchRequest merged = document;
+  if (!line.where.empty()) {
+    merged.parameters = line.method == merged.method ? merged.parameters : Json::object();
+    merged.method = line.method;
+    merged.where = line.where;
+  }
+  for (const auto& [name, value] : line.parameters.as_object()) {
+    merged.parameters.set(name, value);
+  }
+  if (!line.objectives.empty()) {
+    merged.objectives = line.objectives;
+  }
+  line = std::move(merged);
+}
+
+void merge_stop(const campaign::StopRequest& document, campaign::StopRequest& line) {
+  campaign::StopRequest merged = document;
+  const auto win = [](auto& mine, const auto& of_line) { mine = of_line ? of_line : mine; };
+  win(merged.points, line.points);
+  win(merged.time_s, line.time_s);
+  win(merged.cost, line.cost);
+  win(merged.no_improvement, line.no_improvement);
+  win(merged.interval, line.interval);
+  merged.where = line.where.empty() ? document.where : line.where;
+  line = std::move(merged);
+}
+
+}  // namespace
+
 void apply(const PlanDocument& document, campaign::Request& request) {
   std::vector<experiment::GivenValues> given;
   const std::vector<experiment::GivenValues> of_line = std::move(request.given);
@@ -171,8 +217,8 @@ void apply(const PlanDocument& document, campaign::Request& request) {
     });
   }
   request.rules.insert(request.rules.begin(), document.rules.begin(), document.rules.end());
-  request.search = document.search;
-  request.stop = document.stop;
+  merge_search(document.search, request.search);
+  merge_stop(document.stop, request.stop);
   request.compare = document.compare;
   request.fail_if = document.fail_if;
   request.keep_invalid = document.keep_invalid;

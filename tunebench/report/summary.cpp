@@ -200,6 +200,24 @@ std::optional<stats::Drift> drift_of(std::span<const PointSummary> points) {
   return stats::drift(series);
 }
 
+namespace {
+
+/// Keys by point: a stale attempt stands beside those that the run made of the same point, or
+/// beside the other stale ones.
+std::map<std::string, std::string> own_keys(std::span<const store::RunRecord> records) {
+  std::map<std::string, std::string> keys;
+  for (const bool stale : {false, true}) {
+    for (const store::RunRecord& one : records) {
+      if (one.stale.empty() != stale) {
+        keys.try_emplace(one.record.point_key, one.record.key);
+      }
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
 std::string PointSummary::status() const {
   return imported ? outcome_text() + ", imported" : outcome_text();
 }
@@ -208,6 +226,9 @@ std::string PointSummary::outcome_text() const {
   std::string ok = "ok";
   if (throttled_percent > 0) {
     ok += fmt::format(", throttled {:.0f} %", throttled_percent);
+  }
+  if (!stale.empty()) {
+    ok += fmt::format(", stale ({})", stale);
   }
   if (!outliers.empty()) {
     ok += fmt::format(", {} outlier{}", outliers.size(), outliers.size() == 1 ? "" : "s");
@@ -235,13 +256,18 @@ std::vector<PointSummary> summarise(std::span<const store::RunRecord> records) {
   std::vector<PointSummary> points;
   std::map<std::string, std::size_t> places;
   std::map<std::size_t, std::vector<double>> costs;
+  const std::map<std::string, std::string> own = own_keys(records);
   for (const store::RunRecord& attempt : records) {
-    const std::string& key = attempt.record.key;
+    const auto mine = attempt.stale.empty() ? own.end() : own.find(attempt.record.point_key);
+    const std::string& key = mine == own.end() ? attempt.record.key : mine->second;
     const auto [place, added] = places.try_emplace(key, points.size());
     if (added) {
       points.push_back({.inputs = attempt.record.inputs});
     }
     add_attempt(points[place->second], attempt);
+    if (!attempt.stale.empty()) {
+      points[place->second].stale = attempt.stale;
+    }
     if (const std::optional<double> cost = attempt.record.number("cost_per_mtok")) {
       costs[place->second].push_back(*cost);
     }

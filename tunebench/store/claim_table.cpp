@@ -65,4 +65,14 @@ void ClaimTable::release(const std::string& run, const std::string& key) {
       Durability::Relaxed);
 }
 
+std::vector<std::string> ClaimTable::of(const std::string& run) const {
+  const std::unique_ptr<Rows> rows =
+      connection_.query("SELECT key FROM claim WHERE run = ? ORDER BY key", {run});
+  std::vector<std::string> keys;
+  while (rows->step()) {
+    keys.push_back(rows->text(0));
+  }
+  return keys;
+}
+
 }  // namespace tunebench::store

@@ -43,6 +43,9 @@ class SqlStore final : public Store {
   void release(const std::string& run, const std::string& key) override {
     claims_.release(run, key);
   }
+  [[nodiscard]] std::vector<std::string> claims(const std::string& run) const override {
+    return claims_.of(run);
+  }
 
   void append(const record::Record& record) override {
     TB_CHECK(!record.id.empty());

@@ -51,6 +51,8 @@ struct NewRun {
 struct RunRecord {
   record::Record record;
   bool reused = false;
+  std::string stale = {};  ///< "driver 550 -> 570" when it was reused although conditions differ;
+                           ///< set by campaign::mark_stale, not kept
 };
 
 /// Whether a key may be measured now.
@@ -128,6 +130,8 @@ class Store {
   virtual Claim claim(const std::string& run, const std::string& key) = 0;
   /// Gives it back without a result.
   virtual void release(const std::string& run, const std::string& key) = 0;
+  /// The keys that a run holds, sorted.
+  [[nodiscard]] virtual std::vector<std::string> claims(const std::string& run) const = 0;
 
   /// Its run must exist; the run's claim of the key is released. When the store cannot be written,
   /// the record is kept in a file that the error names; the next open_store for writing takes it

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tunebench/store/internal/connection.h"
 #include "tunebench/store/store.h"
@@ -14,6 +15,7 @@ class ClaimTable {
 
   Claim claim(const std::string& run, const std::string& key);
   void release(const std::string& run, const std::string& key);
+  [[nodiscard]] std::vector<std::string> of(const std::string& run) const;
 
  private:
   /// Who else holds the key, alive and within its lease.
