@@ -108,9 +108,8 @@ std::vector<Command> all_commands() {
           datasets_count_command(),
           tokenize_command(),
           train_command(),
-          simulate_command()};
-  roof_command()
-};
+          simulate_command(),
+          roof_command()};
 }
 
 config::OptionSpec json_option() {

@@ -184,7 +184,7 @@ Command rerun_command() {
                  {{.name = "set",
                    .value_name = "NAME=VALUE",
                    .help = "an input or option of run in place of the run's own; several times",
-                   .repeats = true},
+                   .repeatable = true},
                   {.name = "fresh",
                    .takes_value = false,
                    .help = "measure again also what is known; without it, that is reused"}});
