@@ -117,7 +117,7 @@ class NamingView : public ProgressView {
   const std::function<void(const std::string&)>& started_;
 };
 
-/// The text of `ago` before "after", with a blank; empty when it is not known.
+/// "6 min ago ", with a blank; empty when it is not known.
 std::string ago(const std::string& iso_time) {
   const std::optional<std::int64_t> then = parse_iso_time(iso_time);
   if (!then) {
@@ -125,7 +125,7 @@ std::string ago(const std::string& iso_time) {
   }
   const auto seconds =
       static_cast<double>(std::max<std::int64_t>(0, system_clock().unix_seconds() - *then));
-  return format_duration(seconds) + " ago ";
+  return seconds < 1 ? "just now " : format_duration(seconds) + " ago ";
 }
 
 }  // namespace
