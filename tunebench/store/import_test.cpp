@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tunebench/base/error.h"
-#include "tunebench/base/files.h"
-#include "tunebench/store/internal/store_testing.h"
-#include "tunebench/store/store.h"
+#include "tunebench/store/internal/test_backend.h"
 
 namespace tunebench::store {
 namespace {
@@ -13,13 +11,8 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class StoreImportTest : public testing::Test {
-  TemporaryFolder folder_;
-
+class StoreImportTest : public BackendTest {
  protected:
-  [[nodiscard]] std::string location() const { return (folder_.path() / "store.db").string(); }
-  std::unique_ptr<Store> store_ = open_store(location(), OpenMode::Create);
-
   static store::Run foreign(const std::string& name = "calm-heron",
                             const std::string& begin = "2026-01-01T00:00:00Z") {
     return {.name = name,
@@ -43,7 +36,9 @@ class StoreImportTest : public testing::Test {
   }
 };
 
-TEST_F(StoreImportTest, KeepsARunAsItWasAndCallsItImported) {
+TB_ON_BOTH_BACKENDS(StoreImportTest);
+
+TEST_P(StoreImportTest, KeepsARunAsItWasAndCallsItImported) {
   const store::Run kept = store_->import_run(foreign());
   EXPECT_EQ(kept.name, "calm-heron");
   EXPECT_EQ(kept.status, "imported");
@@ -54,7 +49,7 @@ TEST_F(StoreImportTest, KeepsARunAsItWasAndCallsItImported) {
   EXPECT_THROW(store_->resume_run("calm-heron"), Error);
 }
 
-TEST_F(StoreImportTest, TakesRecordsOnce) {
+TEST_P(StoreImportTest, TakesRecordsOnce) {
   const std::string run = store_->import_run(foreign()).name;
   const std::vector<RunRecord> records = records_for(run, 3);
   EXPECT_EQ(store_->import_records(run, records), 3);
@@ -67,7 +62,7 @@ TEST_F(StoreImportTest, TakesRecordsOnce) {
   EXPECT_THAT(check_store(location()), IsEmpty());
 }
 
-TEST_F(StoreImportTest, ARecordOfAnotherRunIsShownAsReused) {
+TEST_P(StoreImportTest, ARecordOfAnotherRunIsShownAsReused) {
   const std::string first = store_->import_run(foreign()).name;
   const std::string second = store_->import_run(foreign("keen-gull")).name;
   const std::vector<RunRecord> records = records_for(first, 1);
@@ -77,7 +72,7 @@ TEST_F(StoreImportTest, ARecordOfAnotherRunIsShownAsReused) {
   EXPECT_THAT(check_store(location()), IsEmpty());
 }
 
-TEST_F(StoreImportTest, AnotherRunOfThatNameGetsANumberAndKeepsIt) {
+TEST_P(StoreImportTest, AnotherRunOfThatNameGetsANumberAndKeepsIt) {
   const std::string own = store_->import_run(foreign()).name;
   const store::Run other = foreign("calm-heron", "2026-02-02T00:00:00Z");
   EXPECT_EQ(store_->import_run(other).name, "calm-heron-2");
@@ -86,13 +81,13 @@ TEST_F(StoreImportTest, AnotherRunOfThatNameGetsANumberAndKeepsIt) {
   EXPECT_THAT(store_->runs(), SizeIs(2));
 }
 
-TEST_F(StoreImportTest, OurOwnRunStaysOurs) {
+TEST_P(StoreImportTest, OurOwnRunStaysOurs) {
   const store::Run own = store_->begin_run(new_run());
   store_->end_run(own.name, "finished");
   EXPECT_EQ(store_->import_run(store_->find_run(own.name)).status, "finished");
 }
 
-TEST_F(StoreImportTest, BringsBackWhatIsInTheTrashOrGone) {
+TEST_P(StoreImportTest, BringsBackWhatIsInTheTrashOrGone) {
   const std::string run = store_->import_run(foreign()).name;
   const std::vector<RunRecord> records = records_for(run, 2);
   store_->import_records(run, records);
@@ -110,13 +105,13 @@ TEST_F(StoreImportTest, BringsBackWhatIsInTheTrashOrGone) {
   EXPECT_THAT(check_store(location()), IsEmpty());
 }
 
-TEST_F(StoreImportTest, AWrongNameOrAnUnknownRunIsRefused) {
+TEST_P(StoreImportTest, AWrongNameOrAnUnknownRunIsRefused) {
   EXPECT_THROW(store_->import_run(foreign("../up")), Error);
   EXPECT_THROW(store_->import_run(foreign("@last")), Error);
   EXPECT_THROW(store_->import_records("nobody", {}), Error);
 }
 
-TEST_F(StoreImportTest, ABaselineIsTakenAwayOnce) {
+TEST_P(StoreImportTest, ABaselineIsTakenAwayOnce) {
   const std::string run = store_->import_run(foreign()).name;
   store_->set_baseline("main", run);
   try {
