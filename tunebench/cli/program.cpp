@@ -118,9 +118,10 @@ config::OptionSpec json_option() {
 
 config::OptionSpec store_option() {
   return {.name = "store",
-          .value_name = "FILE",
+          .value_name = "FILE|URL",
           .help =
-              "where results are kept; default: $TUNEBENCH_STORE, else "
+              "where results are kept: a file or postgresql://USER@HOST/NAME; default: "
+              "$TUNEBENCH_STORE, else "
               "tunebench/store.db in $XDG_DATA_HOME or ~/.local/share"};
 }
 

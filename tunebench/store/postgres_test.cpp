@@ -228,6 +228,26 @@ TEST_P(PostgresTest, AStoreThatStaysLockedIsTold) {
   EXPECT_EQ(store_->all_records().size(), 1U);
 }
 
+TEST_P(PostgresTest, AFullDiskOfTheServerIsToldAndNothingIsTorn) {
+  const std::unique_ptr<Store> store = open_store(far_, OpenMode::Create);
+  const std::string run = store->begin_run(new_run()).name;
+  // In the last statements of an append: the server says what it says when its disk is full.
+  execute(
+      "CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN "
+      "RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$ LANGUAGE plpgsql; "
+      "CREATE TRIGGER full_disk BEFORE INSERT ON run_record EXECUTE FUNCTION full_disk()");
+  const auto [code, message] = failure_of([&] { store->append(sample_record(run)); });
+  EXPECT_EQ(code, ErrorCode::Io);
+  EXPECT_THAT(message, AllOf(StartsWith("cannot write postgresql://"),
+                             HasSubstr(": no space left on the server; free some and try again; "
+                                       "the result was kept in ")));
+  EXPECT_THAT(store_->all_records(), IsEmpty());
+  EXPECT_THAT(check_store(location()), IsEmpty());
+  execute("DROP TRIGGER full_disk ON run_record");
+  open_store(far_, OpenMode::Create);
+  EXPECT_EQ(store_->find_run(run).valid, 1);
+}
+
 TEST_P(PostgresTest, ARoleThatMayOnlyReadIsTold) {
   const std::string run = store_->begin_run(new_run()).name;
   const std::string url = far_ + "%20-cdefault_transaction_read_only%3Don";
