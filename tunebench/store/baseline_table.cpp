@@ -1,5 +1,7 @@
 #include "tunebench/store/internal/baseline_table.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tunebench/base/diagnostic.h"
@@ -42,11 +44,12 @@ Run find_baseline(Connection& connection, const std::string& name) {
 std::vector<Baseline> list_baselines(Connection& connection) {
   const std::unique_ptr<Rows> rows = connection.query(
       "SELECT baseline.name, baseline.run, baseline.set_at FROM baseline "
-      "JOIN run ON run.name = baseline.run WHERE run.trashed = 0 ORDER BY baseline.name");
+      "JOIN run ON run.name = baseline.run WHERE run.trashed = 0");
   std::vector<Baseline> found;
   while (rows->step()) {
     found.push_back({.name = rows->text(0), .run = rows->text(1), .set_at = rows->text(2)});
   }
+  std::ranges::sort(found, {}, &Baseline::name);
   return found;
 }
 

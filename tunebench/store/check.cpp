@@ -1,3 +1,5 @@
+#include "tunebench/store/internal/check.h"
+
 #include <fmt/format.h>
 
 #include "tunebench/base/error.h"
@@ -112,15 +114,17 @@ void check_records(Connection& connection, Problems& problems) {
 
 }  // namespace
 
-std::vector<std::string> check_store(const std::string& location) {
-  const std::unique_ptr<Connection> connection =
-      open_connection(location, OpenMode::ReadOnly, kWait);
+std::vector<std::string> check_connection(Connection& connection) {
   Problems problems;
-  check_file(*connection, problems);
-  check_runs(*connection, problems);
-  check_links(*connection, problems);
-  check_records(*connection, problems);
+  check_file(connection, problems);
+  check_runs(connection, problems);
+  check_links(connection, problems);
+  check_records(connection, problems);
   return problems;
+}
+
+std::vector<std::string> check_store(const std::string& location) {
+  return check_connection(*open_connection(location, OpenMode::ReadOnly, kWait));
 }
 
 }  // namespace tunebench::store

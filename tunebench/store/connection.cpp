@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tunebench/base/text.h"
+
 namespace tunebench::store {
 
 std::int64_t Connection::query_integer(std::string_view sql, const Values& values) {
@@ -37,6 +39,22 @@ std::string in_dialect(const Dialect& dialect, std::string_view sql) {
     }
   }
   return text;
+}
+
+std::string storable_text(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::string clean;
+  while (!text.empty()) {
+    const std::size_t length = utf8_sequence_length(text);
+    if (length == 0 || text.front() == '\0') {
+      clean += kReplacement;
+      text.remove_prefix(1);
+    } else {
+      clean += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+  }
+  return clean;
 }
 
 }  // namespace tunebench::store

@@ -1,13 +1,11 @@
 #include "tunebench/store/internal/open.h"
 
-#include <cstdlib>
-
 #include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
+#include "tunebench/store/internal/location.h"
+#include "tunebench/store/internal/postgres_connection.h"
 #include "tunebench/store/internal/schema.h"
 #include "tunebench/store/internal/sqlite_connection.h"
 
@@ -79,37 +77,26 @@ std::unique_ptr<Connection> open_for_writing(const std::filesystem::path& file, 
   return database;
 }
 
-const char* variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
-std::filesystem::path home_folder() {
-  if (const char* home = variable("HOME")) {
-    return home;
+std::unique_ptr<Connection> open_postgres(const std::string& url, OpenMode mode,
+                                          std::chrono::milliseconds wait) {
+  auto server = std::make_unique<PostgresConnection>(url, wait);
+  if (identify(*server) == FileKind::Empty && mode != OpenMode::Create) {
+    throw Error(ErrorCode::NotFound,
+                fmt::format("there are no results yet in {}", server->location()));
   }
-  const passwd* user = getpwuid(getuid());
-  if (user == nullptr || user->pw_dir == nullptr || *user->pw_dir == '\0') {
-    throw Error(ErrorCode::InvalidInput,
-                "there is no home folder to keep results in; give a file with --store");
+  if (mode != OpenMode::ReadOnly) {
+    bring_up_to_date(*server);
   }
-  return user->pw_dir;
-}
-
-/// Where the program keeps what belongs to the user.
-std::filesystem::path data_folder() {
-  // The XDG specification tells to ignore a relative path here.
-  const char* data = variable("XDG_DATA_HOME");
-  const std::filesystem::path base = data != nullptr && *data == '/'
-                                         ? std::filesystem::path(data)
-                                         : home_folder() / ".local/share";
-  return base / "tunebench";
+  return server;
 }
 
 }  // namespace
 
 std::unique_ptr<Connection> open_connection(const std::string& location, OpenMode mode,
                                             std::chrono::milliseconds wait) {
+  if (is_postgres(location)) {
+    return open_postgres(location, mode, wait);
+  }
   const std::filesystem::path file = location;
   std::error_code failure;
   if (!file.has_filename() || std::filesystem::is_directory(file, failure)) {
@@ -118,20 +105,6 @@ std::unique_ptr<Connection> open_connection(const std::string& location, OpenMod
   }
   return mode == OpenMode::ReadOnly ? open_for_reading(file, wait)
                                     : open_for_writing(file, mode, wait);
-}
-
-std::string default_store_location(std::string_view option) {
-  if (!option.empty()) {
-    return std::string(option);
-  }
-  if (const char* location = variable("TUNEBENCH_STORE")) {
-    return location;
-  }
-  return (data_folder() / "store.db").string();
-}
-
-std::filesystem::path folder_of_store(const std::string& location) {
-  return std::filesystem::path(location).parent_path();
 }
 
 }  // namespace tunebench::store

@@ -253,6 +253,17 @@ TEST_F(OpenTest, AMigrationThatCannotEndLeavesTheFileAsItWas) {
   EXPECT_EQ(database.query_integer("SELECT count(*) FROM record"), 2);
 }
 
+TEST_F(OpenTest, ChecksFindReferencesToNothing) {
+  const auto store = open_store(file(), OpenMode::Create);
+  const record::Record record = sample_record(store->begin_run(new_run("x", 1)).name);
+  store->append(record);
+  execute("PRAGMA foreign_keys = OFF; DELETE FROM run; UPDATE record SET body = '{}'");
+  const std::vector<std::string> problems = check_store(file());
+  ASSERT_EQ(problems.size(), 3U);
+  EXPECT_THAT(problems[0], HasSubstr("refers to nothing in table run"));
+  EXPECT_EQ(problems[2].substr(0, 34 + 7), "record " + record.id + ": damage");
+}
+
 class DefaultPathTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -41,11 +41,13 @@ void check_label(std::string_view what, std::string_view label) {
   const bool odd = std::ranges::any_of(label, [](char letter) {
     return static_cast<unsigned char>(letter) <= ' ' || letter == '/' || letter == 127;
   });
-  if (label.empty() || label.front() == '@' || odd || !is_valid_utf8(label)) {
+  constexpr std::size_t kLongest = 100;
+  if (label.empty() || label.size() > kLongest || label.front() == '@' || odd ||
+      !is_valid_utf8(label)) {
     throw Error(
         ErrorCode::InvalidInput,
-        fmt::format("'{}' cannot be a {}: it must not be empty, begin with @ or hold spaces, "
-                    "slashes or control characters",
+        fmt::format("'{}' cannot be a {}: it must not be empty, longer than 100 bytes, begin "
+                    "with @ or hold spaces, slashes or control characters",
                     printable(label), what));
   }
 }
@@ -228,13 +230,14 @@ void RunTable::request_stop(const std::string& name) {
 
 void RunTable::add_tags(std::vector<Run>& runs) const {
   std::map<std::string, std::vector<std::string>> tags;
-  const std::unique_ptr<Rows> rows = connection_.query("SELECT run, tag FROM tag ORDER BY tag");
+  const std::unique_ptr<Rows> rows = connection_.query("SELECT run, tag FROM tag");
   while (rows->step()) {
     tags[rows->text(0)].push_back(rows->text(1));
   }
   for (Run& run : runs) {
     if (const auto found = tags.find(run.name); found != tags.end()) {
       run.tags = found->second;
+      std::ranges::sort(run.tags);  // not as a server's language has it
     }
   }
 }
@@ -316,7 +319,7 @@ void RunTable::untag(const std::string& tag) {
       return;
     }
     std::vector<std::string> tags;
-    const std::unique_ptr<Rows> rows = connection_.query("SELECT tag FROM tag ORDER BY tag");
+    const std::unique_ptr<Rows> rows = connection_.query("SELECT tag FROM tag");
     while (rows->step()) {
       tags.push_back(rows->text(0));
     }

@@ -86,6 +86,26 @@ CREATE TABLE value (
 );
 )";
 
+void refuse_newer(Connection& connection, std::int64_t schema) {
+  if (schema > kSchema) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{} was written by a newer tunebench (schema {}, this program knows "
+                            "{}); use that version, or another store with --store",
+                            connection.location(), schema, kSchema));
+  }
+}
+
+[[noreturn]] void throw_of_another_program(const Connection& connection) {
+  throw Error(ErrorCode::Corrupt,
+              fmt::format("{} is not a store of tunebench: it is a database of another program",
+                          connection.location()));
+}
+
+/// In a server, a table says what SQLite's file header says. Writers lock it.
+constexpr std::string_view kServerApplication = "tunebench";
+constexpr std::string_view kServerTable =
+    "CREATE TABLE store (application TEXT NOT NULL, schema @integer NOT NULL)";
+
 }  // namespace
 
 void make_tables(Connection& connection) {
@@ -96,12 +116,7 @@ FileKind identify(SqliteConnection& database) {
   const std::int64_t application = database.query_integer("PRAGMA application_id");
   const std::int64_t schema = database.query_integer("PRAGMA user_version");
   if (application == kApplication) {
-    if (schema > kSchema) {
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("{} was written by a newer tunebench (schema {}, this program knows "
-                              "{}); use that version, or another file with --store",
-                              database.location(), schema, kSchema));
-    }
+    refuse_newer(database, schema);
     return schema == kSchema ? FileKind::Current : FileKind::Older;
   }
   const bool filled = application != 0 || schema != 0 ||
@@ -111,9 +126,7 @@ FileKind identify(SqliteConnection& database) {
     return identify(database);
   }
   if (filled) {
-    throw Error(ErrorCode::Corrupt,
-                fmt::format("{} is not a store of tunebench: it is a database of another program",
-                            database.location()));
+    throw_of_another_program(database);
   }
   return FileKind::Empty;
 }
@@ -135,6 +148,38 @@ void bring_up_to_date(SqliteConnection& database) {
     database.script(
         fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication, kSchema));
   });
+}
+
+FileKind identify(PostgresConnection& server) {
+  if (!server.has("SELECT 1 WHERE to_regclass('store') IS NOT NULL")) {
+    return FileKind::Empty;
+  }
+  const std::int64_t columns = server.query_integer(
+      "SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema() "
+      "AND table_name = 'store' AND column_name IN ('application', 'schema')");
+  if (columns != 2 || server.query_text("SELECT application FROM store") != kServerApplication) {
+    throw_of_another_program(server);
+  }
+  refuse_newer(server, server.query_integer("SELECT schema FROM store"));
+  return FileKind::Current;
+}
+
+void bring_up_to_date(PostgresConnection& server) {
+  if (identify(server) == FileKind::Empty) {
+    server.make([&] {
+      if (identify(server) == FileKind::Current) {
+        return;
+      }
+      make_tables(server);
+      add_value_columns(server);
+      server.script(in_dialect(server.dialect(), kServerTable));
+      server.execute("INSERT INTO store (application, schema) VALUES (?, ?)",
+                     {std::string(kServerApplication), std::int64_t{kSchema}});
+    });
+  }
+  if (!missing_value_columns(server).empty()) {
+    server.transaction([&] { add_value_columns(server); });
+  }
 }
 
 }  // namespace tunebench::store

@@ -7,10 +7,8 @@
 #include <unistd.h>
 
 #include "tunebench/base/error.h"
-#include "tunebench/base/files.h"
 #include "tunebench/store/heartbeat.h"
-#include "tunebench/store/internal/sqlite_connection.h"
-#include "tunebench/store/internal/store_testing.h"
+#include "tunebench/store/internal/test_backend.h"
 #include "tunebench/store/store.h"
 
 namespace tunebench::store {
@@ -21,26 +19,17 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using namespace std::chrono_literals;
 
-class SharedStoreTest : public testing::Test {
-  TemporaryFolder folder_;  // first, as store_ is opened in it
-
+class SharedStoreTest : public BackendTest {
  protected:
-  [[nodiscard]] std::string file() const { return (folder_.path() / "store.db").string(); }
-  std::unique_ptr<Store> store_ = open_store(file(), OpenMode::Create);
-
-  /// As if another host or time had done it.
-  void execute(const std::string& sql) const {
-    SqliteConnection(file(), Access::Write, std::chrono::seconds(1)).script(sql);
-  }
   /// A run that a process has begun that is gone now.
   std::string dead_run(const std::function<void(Store&, const std::string&)>& body =
                            [](Store&, const std::string&) {}) const {
     const pid_t child = start_child([&] {
-      const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
+      const std::unique_ptr<Store> store = open_store(location(), OpenMode::Create);
       body(*store, store->begin_run(new_run("killed")).name);
     });
     EXPECT_EQ(wait_for(child), 0);
-    return open_store(file(), OpenMode::ReadOnly)->find_run("@last").name;
+    return open_store(location(), OpenMode::ReadOnly)->find_run("@last").name;
   }
 };
 
@@ -53,7 +42,7 @@ std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
-TEST_F(SharedStoreTest, ABeatRenewsTheLease) {
+TEST_P(SharedStoreTest, ABeatRenewsTheLease) {
   const std::string run = store_->begin_run(new_run()).name;
   EXPECT_EQ(store_->find_run(run).heartbeat, 0) << "begins with the first beat";
   EXPECT_EQ(store_->heartbeat(run), Beat::Going);
@@ -61,17 +50,17 @@ TEST_F(SharedStoreTest, ABeatRenewsTheLease) {
   EXPECT_NEAR(static_cast<double>(until), static_cast<double>(time(nullptr) + kLease.count()), 3);
 }
 
-TEST_F(SharedStoreTest, ARunOfAnotherHostIsDeadWhenItsLeaseIsOver) {
+TEST_P(SharedStoreTest, ARunOfAnotherHostIsDeadWhenItsLeaseIsOver) {
   const std::string run = store_->begin_run(new_run()).name;
   store_->heartbeat(run);
   execute("UPDATE run SET host = 'elsewhere'");
   EXPECT_THAT(store_->mark_dead_runs(), IsEmpty());
-  execute("UPDATE run SET heartbeat = strftime('%s', 'now') - 1");
+  execute("UPDATE run SET heartbeat = " + in_seconds(-1));
   ASSERT_EQ(store_->mark_dead_runs().size(), 1U);
   EXPECT_EQ(store_->find_run(run).status, "interrupted");
 }
 
-TEST_F(SharedStoreTest, AnotherHostOfTheSameNameIsNotThisOne) {
+TEST_P(SharedStoreTest, AnotherHostOfTheSameNameIsNotThisOne) {
   const std::string run = store_->begin_run(new_run()).name;
   store_->heartbeat(run);
   execute("UPDATE run SET process_start = 'another boot:1', pid = 999999999");
@@ -80,26 +69,26 @@ TEST_F(SharedStoreTest, AnotherHostOfTheSameNameIsNotThisOne) {
   EXPECT_EQ(store_->mark_dead_runs().size(), 1U);
 }
 
-TEST_F(SharedStoreTest, AProcessThatIsAliveButLateHasAnotherLease) {
+TEST_P(SharedStoreTest, AProcessThatIsAliveButLateHasAnotherLease) {
   const std::string run = store_->begin_run(new_run()).name;
   store_->heartbeat(run);
-  execute("UPDATE run SET heartbeat = strftime('%s', 'now') - 5");
+  execute("UPDATE run SET heartbeat = " + in_seconds(-5));
   EXPECT_THAT(store_->mark_dead_runs(), IsEmpty());
-  execute("UPDATE run SET heartbeat = strftime('%s', 'now') - 31");
+  execute("UPDATE run SET heartbeat = " + in_seconds(-31));
   EXPECT_EQ(store_->mark_dead_runs().size(), 1U);
   EXPECT_EQ(store_->heartbeat(run), Beat::Lost) << "and learns that it was marked";
 }
 
-TEST_F(SharedStoreTest, BeatsOfOthersAreLost) {
+TEST_P(SharedStoreTest, BeatsOfOthersAreLost) {
   const std::string run = dead_run();
   EXPECT_EQ(store_->heartbeat(run), Beat::Lost);
   EXPECT_EQ(store_->heartbeat("nobody"), Beat::Lost);
 }
 
-TEST_F(SharedStoreTest, StopsRunsFromOutside) {
+TEST_P(SharedStoreTest, StopsRunsFromOutside) {
   const std::string run = store_->begin_run(new_run()).name;
   EXPECT_FALSE(store_->stop_requested(run));
-  open_store(file(), OpenMode::Existing)->request_stop(run);
+  open_store(location(), OpenMode::Existing)->request_stop(run);
   EXPECT_TRUE(store_->stop_requested(run));
   EXPECT_EQ(store_->heartbeat(run), Beat::StopRequested);
   store_->end_run(run, "interrupted", R"({"reason":"asked"})");
@@ -107,7 +96,7 @@ TEST_F(SharedStoreTest, StopsRunsFromOutside) {
   EXPECT_EQ(store_->find_run(run).stop_reason, R"({"reason":"asked"})");
 }
 
-TEST_F(SharedStoreTest, ResumesDeadAndEndedRuns) {
+TEST_P(SharedStoreTest, ResumesDeadAndEndedRuns) {
   const std::string run = dead_run();
   const store::Run resumed = store_->resume_run("@last");
   EXPECT_EQ(resumed.name, run);
@@ -121,7 +110,7 @@ TEST_F(SharedStoreTest, ResumesDeadAndEndedRuns) {
   EXPECT_EQ(again.stop_reason, "");
 }
 
-TEST_F(SharedStoreTest, RefusesToResumeWhatIsAliveElsewhereOrImported) {
+TEST_P(SharedStoreTest, RefusesToResumeWhatIsAliveElsewhereOrImported) {
   const std::string run = store_->begin_run(new_run()).name;
   store_->heartbeat(run);
   execute("UPDATE run SET host = 'elsewhere', pid = 7");
@@ -135,7 +124,7 @@ TEST_F(SharedStoreTest, RefusesToResumeWhatIsAliveElsewhereOrImported) {
             import + " was imported; there is nothing to go on with");
 }
 
-TEST_F(SharedStoreTest, OneRunHoldsAKey) {
+TEST_P(SharedStoreTest, OneRunHoldsAKey) {
   const std::string first = store_->begin_run(new_run()).name;
   const std::string second = store_->begin_run(new_run()).name;
   EXPECT_TRUE(store_->claim(first, "k").claimed);
@@ -152,7 +141,7 @@ TEST_F(SharedStoreTest, OneRunHoldsAKey) {
   EXPECT_FALSE(store_->claim(first, "k").claimed) << "a key is released by its holder only";
 }
 
-TEST_F(SharedStoreTest, AppendingReleasesTheKey) {
+TEST_P(SharedStoreTest, AppendingReleasesTheKey) {
   const std::string first = store_->begin_run(new_run()).name;
   const std::string second = store_->begin_run(new_run()).name;
   ASSERT_TRUE(store_->claim(first, "k").claimed);
@@ -162,7 +151,7 @@ TEST_F(SharedStoreTest, AppendingReleasesTheKey) {
   EXPECT_TRUE(store_->claim(second, "k").claimed);
 }
 
-TEST_F(SharedStoreTest, EndedDeadAndLapsedHoldersLoseTheirKeys) {
+TEST_P(SharedStoreTest, EndedDeadAndLapsedHoldersLoseTheirKeys) {
   const std::string mine = store_->begin_run(new_run()).name;
   const std::string ended = store_->begin_run(new_run()).name;
   ASSERT_TRUE(store_->claim(ended, "a").claimed);
@@ -173,20 +162,20 @@ TEST_F(SharedStoreTest, EndedDeadAndLapsedHoldersLoseTheirKeys) {
   EXPECT_TRUE(store_->claim(mine, "b").claimed);
   const std::string other = store_->begin_run(new_run()).name;
   ASSERT_TRUE(store_->claim(other, "c").claimed);
-  execute("UPDATE claim SET until = strftime('%s', 'now') WHERE key = 'c'");
+  execute("UPDATE claim SET until = " + in_seconds(0) + " WHERE key = 'c'");
   EXPECT_TRUE(store_->claim(mine, "c").claimed);
 }
 
-TEST_F(SharedStoreTest, BeatsRenewClaims) {
+TEST_P(SharedStoreTest, BeatsRenewClaims) {
   const std::string mine = store_->begin_run(new_run()).name;
   const std::string other = store_->begin_run(new_run()).name;
   ASSERT_TRUE(store_->claim(other, "k").claimed);
-  execute("UPDATE claim SET until = strftime('%s', 'now') + 1");
+  execute("UPDATE claim SET until = " + in_seconds(1));
   store_->heartbeat(other);
   EXPECT_GT(store_->claim(mine, "k").until, time(nullptr) + 20);
 }
 
-TEST_F(SharedStoreTest, ARunThatWasTakenForDeadCannotClaim) {
+TEST_P(SharedStoreTest, ARunThatWasTakenForDeadCannotClaim) {
   const std::string run = store_->begin_run(new_run()).name;
   execute("UPDATE run SET heartbeat = 1");
   store_->mark_dead_runs();
@@ -203,9 +192,9 @@ bool comes_true(const std::function<bool()>& condition) {
   return condition();
 }
 
-TEST_F(SharedStoreTest, HeartbeatKeepsARunAliveAndHearsStops) {
+TEST_P(SharedStoreTest, HeartbeatKeepsARunAliveAndHearsStops) {
   const std::string run = store_->begin_run(new_run()).name;
-  const Heartbeat heartbeat(file(), run, 20ms);
+  const Heartbeat heartbeat(location(), run, 20ms);
   EXPECT_TRUE(comes_true([&] { return heartbeat.beats() >= 2; }));
   EXPECT_GT(store_->find_run(run).heartbeat, 0);
   EXPECT_FALSE(heartbeat.stop_requested());
@@ -216,28 +205,32 @@ TEST_F(SharedStoreTest, HeartbeatKeepsARunAliveAndHearsStops) {
   EXPECT_TRUE(comes_true([&] { return heartbeat.lost(); }));
 }
 
-TEST_F(SharedStoreTest, HeartbeatSurvivesAStoreThatIsAwayForAWhile) {
+TEST_P(SharedStoreTest, HeartbeatSurvivesAStoreThatIsAwayForAWhile) {
+  if (GetParam() != Backend::Sqlite) {
+    GTEST_SKIP() << "postgres_test.cpp has this of a server";
+  }
   const std::string run = store_->begin_run(new_run()).name;
   store_.reset();
-  std::filesystem::rename(file(), file() + ".away");
-  const Heartbeat heartbeat(file(), run, 20ms);
+  std::filesystem::rename(location(), location() + ".away");
+  const Heartbeat heartbeat(location(), run, 20ms);
   std::this_thread::sleep_for(100ms);
   EXPECT_EQ(heartbeat.beats(), 0);
-  EXPECT_FALSE(std::filesystem::exists(file())) << "makes no store of its own";
-  std::filesystem::rename(file() + ".away", file());
+  EXPECT_FALSE(std::filesystem::exists(location())) << "makes no store of its own";
+  std::filesystem::rename(location() + ".away", location());
   EXPECT_TRUE(comes_true([&] { return heartbeat.beats() >= 1; }));
   EXPECT_FALSE(heartbeat.lost());
 }
 
-TEST_F(SharedStoreTest, HeartbeatEndsSoonInALockedStore) {
+TEST_P(SharedStoreTest, HeartbeatEndsSoonInALockedStore) {
   const std::string run = store_->begin_run(new_run()).name;
-  SqliteConnection other(file(), Access::Write, std::chrono::seconds(5));
-  other.script("BEGIN IMMEDIATE");
-  const auto begin = std::chrono::steady_clock::now();
-  { const Heartbeat heartbeat(file(), run, 20ms); }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
-  other.script("ROLLBACK");
+  connection()->transaction([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    { const Heartbeat heartbeat(location(), run, 20ms); }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  });
 }
+
+TB_ON_BOTH_BACKENDS(SharedStoreTest);
 
 }  // namespace
 }  // namespace tunebench::store

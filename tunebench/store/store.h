@@ -182,7 +182,8 @@ class Store {
                     const std::function<void(std::span<const Json>)>& take) const = 0;
 
   /// A second name for a run. Errors: InvalidInput when another run has it, be it as its name, or
-  /// when it is empty, begins with @ or holds a space, slash or control character.
+  /// when it is empty, longer than 100 bytes, begins with @ or holds a space, slash or control
+  /// character.
   virtual void tag(const std::string& run, const std::string& tag) = 0;
   /// Errors: NotFound with the nearest tag.
   virtual void untag(const std::string& tag) = 0;
@@ -213,8 +214,11 @@ enum class OpenMode {
   Existing,  ///< for writing; NotFound when there is none
   ReadOnly,  ///< NotFound when there is none
 };
-/// `location`: a file. One of an older schema is brought up to date when opened for writing, in one
-/// transaction; opened for reading it stays as it is, and a private copy is brought up to date.
+/// `location`: a file, or the URL of a PostgreSQL database ("postgresql://user@host/name"), where
+/// the tables are in schema "tunebench" unless the URL names a search path. A server that cannot be
+/// reached is an error at once; one that is lost later is waited for, up to 60 s.
+/// A file of an older schema is brought up to date when opened for writing, in one transaction;
+/// opened for reading it stays as it is, and a private copy is brought up to date.
 std::unique_ptr<Store> open_store(const std::string& location, OpenMode mode);
 
 /// Of the SQLite library in use, as it is at run time.

@@ -72,12 +72,11 @@ bool append_line(const std::filesystem::path& path, const std::string& line) {
 
 }  // namespace
 
-std::filesystem::path unsaved_file(const std::string& location) {
-  return location + ".unsaved.jsonl";
-}
-
 std::filesystem::path keep_unsaved(const std::filesystem::path& file, const std::string& line) {
   std::error_code failure;
+  if (file.has_parent_path()) {
+    std::filesystem::create_directories(file.parent_path(), failure);
+  }
   const std::filesystem::path elsewhere =
       std::filesystem::temp_directory_path(failure) / file.filename();
   for (const std::filesystem::path& path : {file, elsewhere}) {

@@ -104,7 +104,7 @@ Value stored(ColumnType type, const Json& value) {
     case ColumnType::Real:
       return value.is_number() ? Value(value.as_double()) : Value();
     case ColumnType::Text:
-      return value.is_string() ? Value(value.as_string()) : Value(value.dump());
+      return storable_text(value.is_string() ? value.as_string() : value.dump());
     case ColumnType::List:
       break;
   }

@@ -86,4 +86,7 @@ class Connection {
 /// The text with @name replaced by the dialect's word, for tables: @number_key, @integer, @real.
 std::string in_dialect(const Dialect& dialect, std::string_view sql);
 
+/// Text that every database takes: U+FFFD in place of zero bytes and of what is no UTF-8.
+std::string storable_text(std::string_view text);
+
 }  // namespace tunebench::store

@@ -8,7 +8,7 @@
 namespace tunebench::store {
 
 /// The file of records, one a line, that could not be written to the store at `location`:
-/// "<store>.unsaved.jsonl".
+/// "<store>.unsaved.jsonl"; for a URL a file in the user's data folder, named by a hash.
 std::filesystem::path unsaved_file(const std::string& location);
 
 /// Appends one line to `file` and syncs it. When its folder takes nothing either, a file of that
