@@ -14,7 +14,7 @@ struct GpuClass {
   std::string hardware_class;  ///< "gpu:NVIDIA H200:140 GiB:2:NV18": model, memory, count, link
   std::string driver;          ///< major version: "570"
   std::string cuda;            ///< major version: "13"
-  std::string mig;             ///< profile of the slices, "1g.18gb"; "on" when only the mode is known
+  std::string mig;  ///< profile of the slices, "1g.18gb"; "on" when only the mode is known
 };
 
 /// The classes of the first 1, 2, ... of the devices that `visible` (CUDA_VISIBLE_DEVICES; nullptr:

@@ -51,8 +51,8 @@ struct NewRun {
 struct RunRecord {
   record::Record record;
   bool reused = false;
-  std::string stale = {};  ///< "driver 550 -> 570" when it was reused although conditions differ; set
-                           ///< by campaign::mark_stale, not kept
+  std::string stale = {};  ///< "driver 550 -> 570" when it was reused although conditions differ;
+                           ///< set by campaign::mark_stale, not kept
 };
 
 /// Whether a key may be measured now.
