@@ -179,5 +179,24 @@ TEST_F(ResumeTest, OlderResultsOfOtherConditionsAreToldAndReusedOnlyWhenAsked) {
   EXPECT_EQ(session.run(words({"--max-age", "soon"})).exit.code, 1);
 }
 
+TEST_F(ResumeTest, ASearchEndsWithItsReasonAndGoesOnWhereItWasInterrupted) {
+  session.write("model.json", kHalfASecond);
+  const Said typo = session.run(words({"--search", "tpo", "--optimize", "token_per_s"}));
+  EXPECT_EQ(typo.exit.code, 1);
+  EXPECT_THAT(typo.err, HasSubstr("--search: unknown search 'tpo'"));
+  EXPECT_THAT(typo.err, HasSubstr("--optimize: unknown metric 'token_per_s'"));
+  Session::Running running =
+      session.start(words({"--search", "tpe", "--max-points", "4", "--optimize", "tokens_per_s"}));
+  ASSERT_TRUE(wait_for(1));
+  running.signal(SIGINT);
+  EXPECT_EQ(running.wait().exit.code, 130);
+  const Said resumed = session.run({"resume"});
+  EXPECT_EQ(resumed.exit.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("plan: search tpe, at most 4 points"));
+  EXPECT_THAT(resumed.err, HasSubstr("search ended: count, "));
+  EXPECT_THAT(session.run({"show", "--simulated"}).out, HasSubstr("ended: count, "));
+  EXPECT_EQ(runs().as_array()[0].at("measured").as_int(), 4);
+}
+
 }  // namespace
 }  // namespace tunebench::integration

@@ -76,7 +76,12 @@ class SharingTest : public testing::Test {
 
   Session session;
   std::string model = session.write("model.json", kNoWaiting);
-  std::string seed = std::to_string(::getpid());
+  /// A database may hold what other tests and processes left there.
+  static std::string next_seed() {
+    static int tests = 0;
+    return std::to_string(::getpid() * 16 + ++tests);
+  }
+  std::string seed = next_seed();
 };
 
 TEST_F(SharingTest, EightProcessesMeasureEachPointOnceThoughTwoAreKilled) {
