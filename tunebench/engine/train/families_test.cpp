@@ -160,7 +160,7 @@ TEST_P(FamiliesTest, LoadsEachStoredTypeAndRoundsToEachTypeAskedFor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, FamiliesTest,
-                         testing::Combine(testing::ValuesIn(golden_cases()),
+                         testing::Combine(testing::ValuesIn(golden_cases(TB_GOLDEN_FOLDER)),
                                           testing::ValuesIn(test_backends())),
                          [](const testing::TestParamInfo<FamiliesTest::ParamType>& test) {
                            std::string name =
@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(Models, FamiliesTest,
 
 TEST(RecordedFamilies, EachHasARecordedModel) {
   std::vector<std::string> recorded;
-  for (const std::string& name : golden_cases()) {
+  for (const std::string& name : golden_cases(TB_GOLDEN_FOLDER)) {
     recorded.push_back(
         model::resolve_model((std::filesystem::path(TB_GOLDEN_FOLDER) / name).string())
             .spec.model_type);

@@ -8,10 +8,9 @@
 // The recorded models that tests of whole steps run on.
 namespace tunebench::engine {
 
-/// "family/case" of each folder of recorded values of a model.
-inline std::vector<std::string> golden_cases() {
+/// "family/case" of each folder below `root` with recorded values of a model.
+inline std::vector<std::string> golden_cases(const std::filesystem::path& root) {
   std::vector<std::string> cases;
-  const std::filesystem::path root = TB_GOLDEN_FOLDER;
   for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
     if (file.path().filename() == "batch.json") {
       cases.push_back(file.path().parent_path().lexically_relative(root).string());

@@ -160,7 +160,7 @@ TEST_P(GoldenTest, ParametersAfterThreeClippedAdamwStepsAreThoseOfPyTorch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
-                         testing::Combine(testing::ValuesIn(golden_cases()),
+                         testing::Combine(testing::ValuesIn(golden_cases(TB_GOLDEN_FOLDER)),
                                           testing::ValuesIn(test_backends())),
                          [](const testing::TestParamInfo<GoldenTest::ParamType>& test) {
                            std::string name =

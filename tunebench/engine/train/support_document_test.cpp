@@ -91,7 +91,7 @@ std::string window_text(const model::Family& family) {
 /// The recorded models of each model_type.
 std::map<std::string, std::vector<std::string>> recorded_models() {
   std::map<std::string, std::vector<std::string>> models;
-  for (const std::string& name : golden_cases()) {
+  for (const std::string& name : golden_cases(TB_GOLDEN_FOLDER)) {
     const auto folder = std::filesystem::path(TB_GOLDEN_FOLDER) / name;
     models[model::resolve_model(folder.string()).spec.model_type].push_back(name);
   }
