@@ -211,7 +211,11 @@ TEST(ReadPlan, ManyMistakesTakeNoTime) {
   EXPECT_EQ(read(keys).problems.size(), 51U);
   EXPECT_LE(read(items + "]}\n").problems.size(), 53U);
   EXPECT_EQ(values("seed", "0..999999").size(), 1'000'000U);
+#ifndef TB_SANITIZED
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+#else
+  static_cast<void>(begin);
+#endif
 }
 
 TEST(ReadPlan, MistakesOfRulesAreMarkedInTheFile) {
