@@ -64,7 +64,7 @@ class SharingTest : public testing::Test {
   std::map<std::string, int> statuses(const std::string& store) {
     std::map<std::string, int> counts;
     const Said said = session.run({"runs", "--json", "--simulated", "--store", store});
-    const Json rows = Json::parse(said.out, "runs");
+    const Json rows = said.exit.code == 0 ? Json::parse(said.out, "runs") : Json::array();
     for (const Json& row : rows.as_array()) {
       if (row.at("command").as_string().find("--seed " + seed + " ") != std::string::npos) {
         ++counts[row.at("status").as_string()];
@@ -76,6 +76,20 @@ class SharingTest : public testing::Test {
   bool wait_for(const std::string& store, std::size_t points) {
     for (int look = 0; look < 1200; ++look) {
       if (std::filesystem::exists(session.store()) && measured(store).size() >= points) {
+        return true;
+      }
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    return false;
+  }
+
+  bool wait_for_runs(const std::string& store, int count) {
+    for (int look = 0; look < 1200; ++look) {
+      int begun = 0;
+      for (const auto& [status, runs] : statuses(store)) {
+        begun += runs;
+      }
+      if (begun >= count) {
         return true;
       }
       std::this_thread::sleep_for(milliseconds(50));
@@ -99,7 +113,7 @@ TEST_F(SharingTest, EightProcessesMeasureEachPointOnceThoughTwoAreKilled) {
     for (int process = 0; process < 8; ++process) {
       running.push_back(session.start(words(store, "1..200", "1")));
     }
-    std::this_thread::sleep_for(milliseconds(1500));
+    ASSERT_TRUE(wait_for_runs(store, 8));
     running[2].signal(SIGKILL);
     running[5].signal(SIGKILL);
     std::map<int, int> exits;
