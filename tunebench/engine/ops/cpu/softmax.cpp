@@ -98,7 +98,9 @@ HWY_INLINE HWY_ATTR VisibleCols visible_cols(const ScoreTile& tile, std::int64_t
 }
 
 HWY_INLINE HWY_ATTR void zero_outside(float* x, std::int64_t cols, VisibleCols visible) {
-  zero_range(x, visible.begin);
+  if (visible.begin > 0) {
+    zero_range(x, visible.begin);
+  }
   zero_range(x + visible.end, cols - visible.end);
 }
 
@@ -131,7 +133,18 @@ HWY_INLINE HWY_ATTR hn::Vec<D> bias_lanes(D d, std::int64_t col, const RowBend& 
   return hn::MulAdd(place, hn::Set(d, bend.slope), hn::Set(d, bend.start));
 }
 
-void SoftmaxTile(const ScoreTile& tile, float* maxima, float* sums, float* factors) {
+// Not inlined, here and below, so that the plain loops keep the registers to themselves.
+HWY_NOINLINE HWY_ATTR void bend_row(float* scores, std::int64_t first, std::int64_t count,
+                                    const RowBend& bend) {
+  for_lanes(count, [=](auto d, std::int64_t i) HWY_ATTR {
+    const auto capped = capped_lanes(d, hn::LoadU(d, scores + i), bend);
+    hn::StoreU(hn::Add(capped, bias_lanes(d, first + i, bend)), d, scores + i);
+  });
+}
+
+void SoftmaxTile(const ScoreTile& given, float* maxima, float* sums, float* factors) {
+  const ScoreTile tile = given;  // out of reach of the stores below
+  const bool bent = tile.bent();
   for (std::int64_t row = 0; row < tile.scores.rows; ++row) {
     float* scores = tile.scores.f32() + row * tile.scores.stride;
     const VisibleCols visible = visible_cols(tile, row);
@@ -139,12 +152,8 @@ void SoftmaxTile(const ScoreTile& tile, float* maxima, float* sums, float* facto
     zero_outside(scores, tile.scores.cols, visible);
     float* seen = scores + visible.begin;
     float scale = tile.scale;
-    if (tile.bent()) {
-      const RowBend bend = bend_of(tile, row);
-      for_lanes(count, [=](auto d, std::int64_t i) HWY_ATTR {
-        const auto capped = capped_lanes(d, hn::LoadU(d, seen + i), bend);
-        hn::StoreU(hn::Add(capped, bias_lanes(d, visible.begin + i, bend)), d, seen + i);
-      });
+    if (bent) {
+      bend_row(seen, visible.begin, count, bend_of(tile, row));
       scale = 1.0F;
     }
     const float highest = max_lanes(count, [=](auto d, std::int64_t i) HWY_ATTR {
@@ -159,9 +168,9 @@ void SoftmaxTile(const ScoreTile& tile, float* maxima, float* sums, float* facto
 }
 
 /// As in SoftmaxBackwardTile, where the slope of the score is not the scale alone.
-HWY_INLINE HWY_ATTR void bent_backward_row(float* p, float* ds, std::int64_t first,
-                                           std::int64_t count, const RowBend& bend, float log_sum,
-                                           float row_delta) {
+HWY_NOINLINE HWY_ATTR void bent_backward_row(float* p, float* ds, std::int64_t first,
+                                             std::int64_t count, const RowBend& bend, float log_sum,
+                                             float row_delta) {
   const float per_cap = bend.cap == 0.0F ? 0.0F : 1.0F / bend.cap;
   for_lanes(count, [=](auto d, std::int64_t i) HWY_ATTR {
     const auto capped = capped_lanes(d, hn::LoadU(d, p + i), bend);
@@ -176,8 +185,10 @@ HWY_INLINE HWY_ATTR void bent_backward_row(float* p, float* ds, std::int64_t fir
   });
 }
 
-void SoftmaxBackwardTile(const ScoreTile& tile, View dscores, const float* lse,
+void SoftmaxBackwardTile(const ScoreTile& given, View dscores, const float* lse,
                          const float* delta) {
+  const ScoreTile tile = given;
+  const bool bent = tile.bent();
   for (std::int64_t row = 0; row < tile.scores.rows; ++row) {
     const VisibleCols visible = visible_cols(tile, row);
     const std::int64_t count = visible.end - visible.begin;
@@ -190,7 +201,7 @@ void SoftmaxBackwardTile(const ScoreTile& tile, View dscores, const float* lse,
     const float log_sum = lse[row];
     const float row_delta = delta[row];
     const float scale = tile.scale;
-    if (tile.bent()) {
+    if (bent) {
       bent_backward_row(p, ds, visible.begin, count, bend_of(tile, row), log_sum, row_delta);
       continue;
     }
