@@ -81,7 +81,7 @@ record::Record measured(std::int64_t number) {
 }
 
 void fill(store::Store& store, std::int64_t records) {
-  constexpr std::int64_t kOfARun = 20'000;
+  constexpr std::int64_t kOfARun = 5'000;
   for (std::int64_t first = 0; first < records; first += kOfARun) {
     const std::int64_t count = std::min(kOfARun, records - first);
     const std::string run =

@@ -68,7 +68,13 @@ std::unique_ptr<Connection> open_for_writing(const std::filesystem::path& file, 
   }
   make_folder_of(file);
   auto database = std::make_unique<SqliteConnection>(file, Access::Write, wait);
-  database->retry_while_busy([&] { static_cast<void>(identify(*database)); });
+  FileKind kind = FileKind::Empty;
+  database->retry_while_busy([&] { kind = identify(*database); });
+  if (kind == FileKind::Empty) {
+    // Rows of values take 1 KB and lie between bodies of 4 KB: a scan that has to fetch them from
+    // the disk takes a fifth of the time with pages four times as large as SQLite's own choice.
+    database->script("PRAGMA page_size = 16384");
+  }
   // FULL: a record is on the disk, not only with the operating system, when append returns.
   database->retry_while_busy(
       [&] { database->script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"); });

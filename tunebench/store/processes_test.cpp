@@ -271,7 +271,7 @@ TEST_F(FileProcessesTest, AFullDiskKeepsWhatWasThereAndNamesTheFile) {
     const store::Run run = store->begin_run(new_run("x", 100));
     // Files may not grow beyond this, which is what a full disk looks like to the process.
     signal(SIGXFSZ, SIG_IGN);  // NOLINT: ignoring needs no handler
-    const rlimit limit{800'000, 800'000};
+    const rlimit limit{3'000'000, 3'000'000};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
       throw Error(ErrorCode::Io, "setrlimit");
     }
@@ -279,7 +279,7 @@ TEST_F(FileProcessesTest, AFullDiskKeepsWhatWasThereAndNamesTheFile) {
     try {
       for (; kept < 1000; ++kept) {
         record::Record record = sample_record(run.name);
-        record.reason = std::string(5000, 'r');
+        record.reason = std::string(20'000, 'r');
         store->append(record);
       }
     } catch (const Error& error) {
