@@ -3,11 +3,11 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
+#include "tunebench/base/user_folder.h"
 #include "tunebench/store/internal/schema.h"
 
 namespace tunebench::store {
@@ -78,18 +78,6 @@ const char* variable(const char* name) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-std::filesystem::path home_folder() {
-  if (const char* home = variable("HOME")) {
-    return home;
-  }
-  const passwd* user = getpwuid(getuid());
-  if (user == nullptr || user->pw_dir == nullptr || *user->pw_dir == '\0') {
-    throw Error(ErrorCode::InvalidInput,
-                "there is no home folder to keep results in; give a file with --store");
-  }
-  return user->pw_dir;
-}
-
 }  // namespace
 
 std::unique_ptr<Database> open_database(const std::filesystem::path& file, OpenMode mode,
@@ -109,12 +97,7 @@ std::filesystem::path default_store_path(std::string_view option) {
   if (const char* path = variable("TUNEBENCH_STORE")) {
     return path;
   }
-  // The XDG specification tells to ignore a relative path here.
-  const char* data = variable("XDG_DATA_HOME");
-  const std::filesystem::path base = data != nullptr && *data == '/'
-                                         ? std::filesystem::path(data)
-                                         : home_folder() / ".local/share";
-  return base / "tunebench/store.db";
+  return with_context("no file is given with --store", user_data_folder) / "store.db";
 }
 
 }  // namespace tunebench::store
