@@ -219,27 +219,29 @@ class Campaign {
     request.protocol.timeout_s = planned.timeout_s;
     request.idle = tools_.idle;
     observer_.measuring(position);
-    static_cast<void>(tools_.trainer.roof_gflops());
+    trainer::Trainer& trainer = tools_.trainer.of(planned.point);
+    trainer.prepare();
+    static_cast<void>(trainer.roof_gflops());
     const std::chrono::nanoseconds begin = tools_.clock.now();
     record::Record record = measure::measure_point(
-        request, tools_.trainer, tools_.clock, tools_.stop, [&](const measure::Progress& progress) {
+        request, trainer, tools_.clock, tools_.stop, [&](const measure::Progress& progress) {
           observer_.progress(position, progress,
                              time_left_.seconds(progress.seconds_left, planned, remaining()));
         });
     time_left_.add(planned, tools_.clock.now() - begin);
     complete(record, position, id, request.log_file);
-    set_model_flops_utilization(record);
+    set_model_flops_utilization(record, trainer);
     return record;
   }
 
   /// The roof was measured before the first child: a result is not kept waiting, as it could be
   /// lost.
-  void set_model_flops_utilization(record::Record& record) const {
+  void set_model_flops_utilization(record::Record& record, trainer::Trainer& trainer) const {
     const std::optional<double> gflops = record.number("gflops");
     if (!gflops || tools_.stop.level.load() > 0) {
       return;
     }
-    const std::optional<double> roof = tools_.trainer.roof_gflops();
+    const std::optional<double> roof = trainer.roof_gflops();
     if (!roof || *roof <= 0) {
       return;
     }
@@ -262,7 +264,7 @@ class Campaign {
     record.inputs = without_secrets(position.point->point.inputs);
     record.repeat = position.round;
     record.attempt = position.attempt;
-    record.environment = plan_.machine.environment;
+    record.environment = plan_.machine.of(position.point->point).environment;
     for (const auto& [field, value] : position.point->facts) {
       if (record.get(field).is_null()) {
         record.set(field, value);

@@ -143,11 +143,12 @@ bool Resolver::resolve(PlannedPoint& planned) {
   planned.facts = {{"parameters", model::parameter_count(source->spec)},
                    {"flops_per_token", flops_per_token},
                    {"weights", source->random_weights() ? "random" : "loaded"}};
+  const Machine& machine = machine_.of(point);
   planned.key =
       experiment::reuse_key(point, {.metric_schema = std::to_string(record::kMetricSchema),
-                                    .trainer = machine_.trainer,
-                                    .trainer_version = machine_.trainer_version,
-                                    .hardware_class = machine_.hardware_class,
+                                    .trainer = machine.trainer,
+                                    .trainer_version = machine.trainer_version,
+                                    .hardware_class = machine.hardware_class,
                                     .model_fingerprint = source->fingerprint,
                                     .dataset_fingerprint = dataset->fingerprint()});
   return true;
@@ -212,6 +213,16 @@ void add_once(const Diagnostics& found, Diagnostics& problems) {
 }
 
 }  // namespace
+
+const Machine& Machine::of(const experiment::Point& point) const {
+  const auto wanted = point.inputs.find("trainer");
+  for (const Machine& other : others) {
+    if (wanted != point.inputs.end() && wanted->second == Json(other.trainer)) {
+      return other;
+    }
+  }
+  return *this;
+}
 
 double default_timeout_s(const experiment::Point& point, double flops_per_step,
                          std::int64_t planned_steps, int cores) {

@@ -43,7 +43,11 @@ struct Machine {
   std::string hardware_class;     ///< part of the reuse key
   std::int64_t memory_bytes = 0;  ///< what this process may still take; 0: not known
   int cores = 1;
-  Json environment;  ///< machine, build, libraries: part of every record
+  Json environment;                  ///< machine, build, libraries: part of every record
+  std::vector<Machine> others = {};  ///< for the plan's other trainers; without others of their own
+
+  /// That of the trainer that `point` names, else this one.
+  [[nodiscard]] const Machine& of(const experiment::Point& point) const;
 };
 
 /// One point, resolved: model, tokenizer and dataset exist and fit each other.

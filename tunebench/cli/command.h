@@ -46,6 +46,12 @@ Command roof_command();
 Command env_command();
 Command env_diff_command();
 Command logs_command();
+Command trainers_command();
+Command envs_command();
+Command envs_list_command();
+Command envs_make_command();
+Command envs_check_command();
+Command envs_rm_command();
 
 /// What an input may be; of more than `most` words only the first few.
 std::string short_domain(const experiment::Property& property, std::size_t most);

@@ -71,13 +71,15 @@ int run_command_words(const std::vector<std::string>& words, Console& console) {
 }  // namespace
 
 std::vector<Command> all_commands() {
-  return {run_command(),      runs_command(),          show_command(),
-          export_command(),   logs_command(),          env_command(),
-          env_diff_command(), experiments_command(),   inputs_command(),
-          metrics_command(),  models_command(),        models_import_command(),
-          datasets_command(), datasets_make_command(), datasets_count_command(),
-          tokenize_command(), train_command(),         simulate_command(),
-          roof_command()};
+  return {run_command(),       runs_command(),          show_command(),
+          export_command(),    logs_command(),          env_command(),
+          env_diff_command(),  experiments_command(),   inputs_command(),
+          metrics_command(),   models_command(),        models_import_command(),
+          datasets_command(),  datasets_make_command(), datasets_count_command(),
+          tokenize_command(),  train_command(),         simulate_command(),
+          roof_command(),      trainers_command(),      envs_command(),
+          envs_list_command(), envs_make_command(),     envs_check_command(),
+          envs_rm_command()};
 }
 
 config::OptionSpec json_option() {

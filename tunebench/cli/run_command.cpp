@@ -125,20 +125,33 @@ void tell_the_end(const campaign::Result& result, const std::string& command, bo
                   known, result.run, also, result.run, also));
 }
 
+/// All of its results are those of a model.
+bool plays_a_model(const trainer::Trainer& trainer) {
+  return trainer.name() == "simulated";
+}
+
 struct Planned {
   campaign::Plan plan;
   measure::IdleRules idle = {};
-  std::unique_ptr<trainer::Trainer> trainer;
+  std::unique_ptr<trainer::TrainerSet> trainer;
 };
 
 /// Everything that can be wrong with what the user gave is found here, before a file is touched.
 Planned plan_of(const Invocation& invocation, Diagnostics& problems) {
   const campaign::Request request = request_of(invocation.line, problems);
-  Planned planned{.plan = {}, .trainer = trainer_of(invocation.line, request, problems)};
+  Planned planned{.plan = {}, .trainer = trainers_of(invocation.line, request, problems)};
   planned.idle = idle_rules_of(invocation.line, problems);
-  campaign::Machine machine = this_machine(*planned.trainer);
+  const std::vector<std::unique_ptr<trainer::Trainer>>& trainers = planned.trainer->all();
+  campaign::Machine machine = this_machine(*trainers.front());
   if (request.order_seed) {
     machine.environment.set("order_seed", static_cast<std::int64_t>(*request.order_seed));
+  }
+  if (!invocation.line.words_after.empty()) {
+    machine.environment.set("command",
+                            config::shell_line(mask_secrets(invocation.line.words_after)));
+  }
+  for (std::size_t other = 1; other < trainers.size(); ++other) {
+    machine.others.push_back(this_machine(*trainers[other]));
   }
   planned.plan = campaign::make_plan(request, std::move(machine), problems);
   return planned;
@@ -186,7 +199,7 @@ int run(const Invocation& invocation, Console& console) {
     write_result(console,
                  report::result_text(report::summarise(records)) + simulated_note(records));
   }
-  tell_the_end(result, command, planned.trainer->name() == "simulated", view);
+  tell_the_end(result, command, plays_a_model(*planned.trainer), view);
   return exit_code_of(result, interrupts.exit_code());
 }
 
@@ -203,7 +216,11 @@ Command run_command() {
                    "tunebench run --model DIR --dataset FILE.jsonl --length 512 --batch 1 "
                    "--until 1%",
                    "tunebench run --model tiny --length 32 --batch 1 --trainer simulated "
-                   "--simulation FILE.json"}};
+                   "--simulation FILE.json",
+                   "tunebench run --model DIR --length 512 --batch 1,2 --trainer native,hf",
+                   "tunebench run --model DIR --length 512 --batch 1 --trainer command -- "
+                   "python train.py --model {model_name} --steps {planned_steps}"},
+      .words_after = "PROGRAM [ARGUMENTS]"};
   spec.options = run_options();
   for (const experiment::Property& property : experiment::properties()) {
     spec.options.push_back(input_option(property));

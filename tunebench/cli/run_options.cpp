@@ -1,5 +1,6 @@
 #include "tunebench/cli/run_options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -7,6 +8,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/outside/stack.h"
 #include "tunebench/trainer/simulated_trainer.h"
 
 namespace tunebench::cli {
@@ -109,20 +111,50 @@ std::optional<std::uint64_t> order_seed_of(const config::CommandLine& line, Diag
   return order == "random" ? std::optional(static_cast<std::uint64_t>(seed)) : std::nullopt;
 }
 
-/// The only trainer of the run, or nullptr and a diagnostic.
-const std::string* trainer_name(const campaign::Request& request, Diagnostics& problems) {
-  static const std::string kNative = "native";
+/// Names of the run's trainers, in the order given.
+std::vector<std::string> trainer_names(const campaign::Request& request) {
+  std::vector<std::string> names;
   for (const experiment::GivenValues& given : request.given) {
-    if (given.property != "trainer") {
-      continue;
+    for (const Json& value : given.values) {
+      if (given.property == "trainer" && value.is_string()) {
+        names.push_back(value.as_string());
+      }
     }
-    if (given.values.size() != 1 || !given.values[0].is_string()) {
-      problems.push_back({"--trainer", "one run has one trainer", ""});
-      return nullptr;
-    }
-    return &given.values[0].as_string();
   }
-  return &kNative;
+  return names.empty() ? std::vector<std::string>{"native"} : names;
+}
+
+std::unique_ptr<trainer::Trainer> simulated_trainer(const config::CommandLine& line,
+                                                    Diagnostics& problems) {
+  if (!line.has("simulation")) {
+    problems.push_back(
+        {"--simulation", "no file is given; trainer simulated plays the model of one", ""});
+    return trainer::make_native_trainer();
+  }
+  return trainer::make_simulated_trainer(trainer::read_simulation(line.value("simulation")));
+}
+
+/// Where a trainer cannot be made, the native one stands in for it.
+std::unique_ptr<trainer::Trainer> make_trainer(const std::string& name,
+                                               const config::CommandLine& line,
+                                               Diagnostics& problems) {
+  try {
+    if (name == "simulated") {
+      return simulated_trainer(line, problems);
+    }
+    if (name == "command") {
+      return outside::make_outside_trainer(outside::make_command_stack(line.words_after));
+    }
+    if (const outside::Stack* stack = outside::find_stack(name)) {
+      return outside::make_outside_trainer(*stack);
+    }
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Internal) {
+      throw;
+    }
+    problems.push_back({name == "command" ? "--" : "--simulation", error.message(), ""});
+  }
+  return trainer::make_native_trainer();
 }
 
 }  // namespace
@@ -213,27 +245,24 @@ measure::IdleRules idle_rules_of(const config::CommandLine& line, Diagnostics& p
   return rules;
 }
 
-std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
-                                             const campaign::Request& request,
-                                             Diagnostics& problems) {
-  const std::string* name = trainer_name(request, problems);
-  const bool simulated = name != nullptr && *name == "simulated";
-  if (simulated != line.has("simulation") && name != nullptr) {
-    problems.push_back({"--simulation",
-                        simulated ? "no file is given; trainer simulated plays the model of one"
-                                  : "only --trainer simulated plays a model",
-                        ""});
-  } else if (simulated) {
-    try {
-      return trainer::make_simulated_trainer(trainer::read_simulation(line.value("simulation")));
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::Internal) {
-        throw;
-      }
-      problems.push_back({"--simulation", error.message(), ""});
-    }
+std::unique_ptr<trainer::TrainerSet> trainers_of(const config::CommandLine& line,
+                                                 const campaign::Request& request,
+                                                 Diagnostics& problems) {
+  const std::vector<std::string> names = trainer_names(request);
+  const auto named = [&names](const char* name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (line.has("simulation") && !named("simulated")) {
+    problems.push_back({"--simulation", "only --trainer simulated plays a model", ""});
   }
-  return trainer::make_native_trainer();
+  if (!line.words_after.empty() && !named("command")) {
+    problems.push_back({"--", "only --trainer command runs a program", ""});
+  }
+  std::vector<std::unique_ptr<trainer::Trainer>> trainers;
+  for (const std::string& name : names) {
+    trainers.push_back(make_trainer(name, line, problems));
+  }
+  return std::make_unique<trainer::TrainerSet>(std::move(trainers));
 }
 
 config::OptionSpec price_option() {
