@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "integration/session.h"
+#include "session.h"
 
 namespace tunebench::integration {
 namespace {
@@ -31,10 +31,10 @@ class RealTrainers : public testing::Test {
     data_ = session_.write("d.jsonl", lines);
   }
 
-  /// The records of one run over all trainers, in their order.
-  Json::Array records(const std::vector<std::string>& more) {
+  /// All records after one more run with these words.
+  Json::Array records(const std::vector<std::string>& more, const char* length = "256") {
     std::vector<std::string> words{"run",      "--model",       "model",   "--dataset", data_,
-                                   "--length", "256",           "--batch", "2",         "--repeats",
+                                   "--length", length,          "--batch", "2",         "--repeats",
                                    "1",        "--torch-dtype", "float32"};
     words.insert(words.end(), more.begin(), more.end());
     said_ = session_.run(words, kLongest);
@@ -72,25 +72,45 @@ TEST_F(RealTrainers, HfIsStoppedWhenEnoughIsMeasured) {
   EXPECT_EQ(rows.at(0).at("status").as_string(), "ok") << said_.err;
 }
 
+/// Every row is longer than 40 tokens: one that is not cut gets an end token more from it.
 TEST_F(RealTrainers, FmsHfTuningTrainsTheSameTokens) {
-  const std::vector<std::string> words{"--fms-hf-tuning-version",
-                                       "3.2.2",
-                                       "--response-template",
-                                       "### Response:",
-                                       "--num-train-epochs",
-                                       "1",
-                                       "--trainer"};
-  std::vector<std::string> fms = words;
-  fms.emplace_back("fms-hf-tuning");
-  const Json::Array first = records(fms);
-  ASSERT_EQ(first.at(0).at("status").as_string(), "ok") << first.at(0).dump(2);
+  const std::vector<std::string> same{"--response-template", "### Response:", "--num-train-epochs",
+                                      "1"};
+  std::vector<std::string> fms = same;
+  fms.insert(fms.end(), {"--trainer", "fms-hf-tuning", "--fms-hf-tuning-version", "3.2.2"});
+  records(fms, "40");
+  const Json::Array rows = records(same, "40");
+  ASSERT_EQ(rows.size(), 2U) << said_.err;
+  EXPECT_EQ(rows[0].at("trainer").as_string(), "fms-hf-tuning");
+  EXPECT_EQ(rows[0].at("status").as_string(), "ok") << rows[0].dump(2);
+  for (const char* field : {"steps_total", "samples_total", "tokens_total", "tokens_nonpad_total",
+                            "tokens_trained_total"}) {
+    EXPECT_EQ(rows[0].at(field).as_int(), rows[1].at(field).as_int()) << field;
+  }
+}
+
+TEST_F(RealTrainers, FmsHfTuningDoesLoraAndCannotDoPromptTuning) {
+  const std::vector<std::string> fms{"--trainer",   "fms-hf-tuning", "--fms-hf-tuning-version",
+                                     "3.2.2",       "--max-steps",   "2",
+                                     "--experiment"};
+  std::vector<std::string> lora = fms;
+  lora.emplace_back("finetune_lora_benchmark");
+  EXPECT_EQ(records(lora).at(0).at("status").as_string(), "ok") << said_.err;
+  std::vector<std::string> prompt = fms;
+  prompt.emplace_back("finetune_pt_benchmark");
+  const Json last = records(prompt).back();
+  EXPECT_EQ(last.at("status").as_string(), "crashed");
+  EXPECT_THAT(last.at("reason").as_string(), HasSubstr("must match the size of tensor b"));
+}
+
+TEST_F(RealTrainers, ATemplateThatIsNotInTheDataTrainsNothing) {
   const Json::Array rows =
-      records({"--response-template", "### Response:", "--num-train-epochs", "1"});
-  const Json& native = rows.back();
-  ASSERT_EQ(native.at("trainer").as_string(), "native");
-  for (const char* field :
-       {"steps_total", "samples_total", "tokens_nonpad_total", "tokens_trained_total"}) {
-    EXPECT_EQ(first.at(0).at(field).as_int(), native.at(field).as_int()) << field;
+      records({"--trainer", "fms-hf-tuning", "--fms-hf-tuning-version", "3.2.2", "--max-steps", "2",
+               "--response-template", "### Nowhere:"});
+  // The plan may find it before anything starts; exit code 0 of the trainer does not hide it.
+  if (!rows.empty()) {
+    EXPECT_EQ(rows[0].at("status").as_string(), "invalid_config");
+    EXPECT_THAT(rows[0].at("reason").as_string(), HasSubstr("no token was trained"));
   }
 }
 
