@@ -80,7 +80,7 @@ TEST_F(RealTrainers, FmsHfTuningTrainsTheSameTokens) {
   fms.insert(fms.end(), {"--trainer", "fms-hf-tuning", "--fms-hf-tuning-version", "3.2.2"});
   records(fms, "40");
   const Json::Array rows = records(same, "40");
-  ASSERT_EQ(rows.size(), 2U) << said_.err;
+  ASSERT_EQ(rows.size(), 2U) << Json(rows).dump(2);
   EXPECT_EQ(rows[0].at("trainer").as_string(), "fms-hf-tuning");
   EXPECT_EQ(rows[0].at("status").as_string(), "ok") << rows[0].dump(2);
   for (const char* field : {"steps_total", "samples_total", "tokens_total", "tokens_nonpad_total",
@@ -114,11 +114,12 @@ TEST_F(RealTrainers, ATemplateThatIsNotInTheDataTrainsNothing) {
   }
 }
 
-TEST_F(RealTrainers, WhatHfCannotReadIsNamed) {
+TEST_F(RealTrainers, AModelWithoutWeightsIsFoundBeforeAnythingStarts) {
   std::filesystem::remove(session_.folder() / "model" / "model.safetensors");
-  const Json::Array rows = records({"--trainer", "hf", "--max-steps", "3"});
-  EXPECT_TRUE(rows.empty()) << "the plan finds it before anything starts";
-  EXPECT_THAT(said_.err, HasSubstr("safetensors"));
+  const Said said = session_.run({"run", "--model", "model", "--dataset", data_, "--length", "256",
+                                  "--batch", "2", "--max-steps", "3", "--trainer", "hf"});
+  EXPECT_EQ(said.exit.code, 1);
+  EXPECT_THAT(said.err, HasSubstr("safetensors"));
 }
 
 }  // namespace

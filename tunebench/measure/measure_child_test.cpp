@@ -241,6 +241,15 @@ TEST_F(MeasureChildTest, WaitsAsLongAsEventsComeBeforeTheFirstStep) {
   EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
 }
 
+TEST_F(MeasureChildTest, ATrainerThatTakesLongToExitIsGivenTheTimeThatItAsksFor) {
+  request.protocol.stop_grace_s = 0.05;
+  request.point.inputs["max_steps"] = 2;
+  const std::vector<std::string> slow{"hello", "steps:2", "end", "sleep:600"};
+  EXPECT_EQ(measure(slow).reason, "told its end but did not exit, killed");
+  const record::Record record = measure(slow, {.exit_s = 60});
+  EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
+}
+
 TEST_F(MeasureChildTest, AnotherDeviceThanAskedForIsNoResult) {
   request.point.inputs["max_steps"] = 2;
   const record::Record record =

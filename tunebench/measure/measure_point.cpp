@@ -250,7 +250,8 @@ void Measurement::handle_end(const trainer::EndEvent& end) {
   end_ = end;
   tally_.end(end);
   if (!interrupted_) {
-    must_end_by_ = clock_.now() + from_seconds(request_.protocol.stop_grace_s);
+    must_end_by_ =
+        clock_.now() + from_seconds(std::max(request_.protocol.stop_grace_s, expected_.exit_s));
   }
 }
 

@@ -45,7 +45,7 @@ class FmsHfTuningStack final : public Stack {
   }
 
   [[nodiscard]] trainer::Expected expected(const experiment::Point& point) const override {
-    return {.ranks = processes_of(point), .device = device_of(point)};
+    return {.ranks = processes_of(point), .device = device_of(point), .exit_s = kPythonExitS};
   }
 };
 

@@ -83,7 +83,7 @@ class HfStack final : public Stack {
   }
 
   [[nodiscard]] trainer::Expected expected(const experiment::Point& point) const override {
-    return {.ranks = processes_of(point), .device = device_of(point)};
+    return {.ranks = processes_of(point), .device = device_of(point), .exit_s = kPythonExitS};
   }
 };
 

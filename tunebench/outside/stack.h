@@ -63,6 +63,10 @@ const Stack* find_stack(std::string_view name);
 /// nearest.
 std::unique_ptr<Stack> make_command_stack(std::vector<std::string> argv);
 
+/// How long a Python with PyTorch may take to exit: 12 s were seen on a machine with 15 times the
+/// load that it has cores for.
+inline constexpr double kPythonExitS = 120.0;
+
 /// Training processes of a point on one node: one per GPU for DDP and FSDP, else one.
 std::int64_t processes_of(const experiment::Point& point);
 /// The device that a point asks for: "cuda" or "cpu".

@@ -52,6 +52,9 @@ struct RanksSeen {
 struct Expected {
   std::int64_t ranks = 0;  ///< processes that train; 0: whatever the trainer tells
   std::string device;      ///< "cpu" or "cuda"; empty: whatever the trainer tells
+  /// How long it may take to exit after its end event, when that is longer than the protocol's
+  /// grace: an interpreter that takes large libraries down on a busy machine.
+  double exit_s = 0;
 };
 
 /// A started child: its events and its end.

@@ -14,6 +14,7 @@ Every process of a distributed trainer tells its own steps, with its rank; tuneb
 import atexit
 import contextlib
 import ctypes
+import faulthandler
 import importlib.abc
 import importlib.util
 import json
@@ -28,6 +29,8 @@ import time
 
 IGNORED_LABEL = -100
 _LONGEST_TEXT = 500
+# Less than the ten minutes after which tunebench gives up.
+SILENT_S = 300
 
 
 def now_ns():
@@ -313,6 +316,7 @@ class Teller:
         if not wait:
             self.flush()
         if self.steps == 1:
+            faulthandler.cancel_dump_traceback_later()
             self.memory()
         return not self.channel.agreed_stop(self.steps, self.rank, self.world)
 
@@ -580,6 +584,13 @@ def die_with_parent():
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+def tell_where_it_hangs(seconds=SILENT_S):
+    """Where all threads are, on standard error, when no step has ended by then: a rendezvous that waits
+    for a missing process prints nothing of itself."""
+    with contextlib.suppress(Exception):
+        faulthandler.dump_traceback_later(seconds)
+
+
 _original_excepthook = sys.excepthook
 
 
@@ -591,4 +602,5 @@ def install():
         die_with_parent()
     sys.meta_path.insert(0, _Finder({"transformers.trainer": watch_transformers}))
     sys.excepthook = _tell_exception
+    tell_where_it_hangs()
     atexit.register(_tell_end)

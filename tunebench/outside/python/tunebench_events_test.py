@@ -177,6 +177,27 @@ class WatchedTrainer(Line):
         self.assertEqual([line["world"] for line in lines if line["event"] == "hello"], [2])
 
 
+class Silence(Line):
+    WAIT = """
+        import time, torch, tunebench_events as told
+        told.tell_where_it_hangs(0.2)
+        {before}
+        def waits_for_the_others():
+            time.sleep(0.6)
+        waits_for_the_others()
+        """
+
+    def test_a_run_without_a_step_says_where_it_hangs(self):
+        self.run_program(self.WAIT.format(before=""))
+        self.assertIn("in waits_for_the_others", self.stderr)
+
+    def test_after_the_first_step_nothing_is_said(self):
+        self.run_program(
+            self.WAIT.format(before="told.begin_step(); told.count_numbers(1, 2, 2, 1); told.end_step()")
+        )
+        self.assertEqual(self.stderr, "")
+
+
 class OwnLoop(Line):
     def test_tells_a_loop_of_ones_own(self):
         lines = self.run_program(
