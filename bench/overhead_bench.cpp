@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/json.h"
+#include "tunebench/base/subprocess.h"
 #include "tunebench/campaign/campaign.h"
 #include "tunebench/campaign/plan.h"
 #include "tunebench/stats/summary.h"
@@ -46,7 +49,7 @@ double processor_s() {
 class Stopwatch final : public campaign::Observer {
  public:
   std::vector<double> seconds;
-  void started(const store::Run&, std::int64_t) override {}
+  void started(const store::Run&, std::int64_t, std::int64_t) override {}
   void measuring(const campaign::Position&) override { begin_ = steady_clock::now(); }
   void progress(const campaign::Position&, const measure::Progress&, double) override {}
   void measured(const campaign::Position&, const record::Record& record, bool) override {
@@ -89,7 +92,7 @@ class Bench {
       throw Error(ErrorCode::Internal, problems.front().line());
     }
     const std::unique_ptr<store::Store> store =
-        store::open_store(folder_.path() / "store.db", store::OpenMode::Create);
+        store::open_store((folder_.path() / "store.db").string(), store::OpenMode::Create);
     return campaign::run_campaign(plan,
                                   {.store = *store,
                                    .trainer = trainer,
@@ -156,13 +159,47 @@ double reuse_seconds(std::int64_t points) {
   return seconds;
 }
 
-int run(std::int64_t points, std::int64_t seconds, std::int64_t reused) {
+double program_seconds(const std::filesystem::path& program, const std::filesystem::path& folder,
+                       std::int64_t points) {
+  const auto begin = steady_clock::now();
+  Child child = Child::start(
+      {.argv = {program.string(), "run", "-m", "tiny", "-l", "32", "-b",
+                fmt::format("1..{}", points), "--repeats", "1", "--max-steps", "25", "--trainer",
+                "simulated", "--simulation", (folder / "model.json").string(), "--quiet", "--store",
+                (folder / "store.db").string()},
+       .log_file = folder / "said"});
+  const std::optional<ExitStatus> exit = child.wait_for(std::chrono::hours(1));
+  if (!exit || !exit->ok()) {
+    throw Error(ErrorCode::Internal, "the program failed: " + read_file(folder / "said"));
+  }
+  return seconds_since(begin);
+}
+
+/// The whole program: points whose training takes no time, and the same plan once more.
+Json whole_program(const std::filesystem::path& program, std::int64_t points) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path() / "model.json", R"({"time_scale":0,"step":{"base_s":0.1}})");
+  const double first_s = program_seconds(program, folder.path(), points);
+  const double again_s = program_seconds(program, folder.path(), points);
+  std::printf("%lld points through tunebench run: %.2f s, %.1f ms each; all reused: %.2f s\n",
+              static_cast<long long>(points), first_s, 1e3 * first_s / static_cast<double>(points),
+              again_s);
+  return Json::object({{"points", points},
+                       {"ms_per_point", 1e3 * first_s / static_cast<double>(points)},
+                       {"reuse_s", again_s}});
+}
+
+int run(std::int64_t points, std::int64_t seconds, std::int64_t reused,
+        const std::filesystem::path& program) {
   Json result = per_point(points);
   result.set("controller_percent", controller_share(seconds, 0.1))
       .set("controller_percent_fast_steps", controller_share(seconds, 0.01))
       .set("reused_points", reused)
       .set("reuse_s", reuse_seconds(reused))
       .set("bench", "overhead");
+  if (std::filesystem::exists(program)) {
+    result.set("program", whole_program(program, reused));
+  }
   std::printf("%s\n", result.dump().c_str());
   return 0;
 }
@@ -183,7 +220,10 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", seconds, "length of each run of the second part")
       ->check(CLI::Range(1, 3600));
   app.add_option("--reused", reused, "points of the third part")->check(CLI::Range(1, 4096));
+  std::string program =
+      (tunebench::own_executable().parent_path().parent_path() / "tunebench").string();
+  app.add_option("--program", program, "the program of the last part; left out when it is missing");
   CLI11_PARSE(app, argc, argv);
   return tunebench::bench::one_line_for_a_failure(
-      "overhead_bench", [&] { return tunebench::bench::run(points, seconds, reused); });
+      "overhead_bench", [&] { return tunebench::bench::run(points, seconds, reused, program); });
 }

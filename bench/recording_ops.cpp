@@ -8,9 +8,9 @@
 namespace tunebench::bench {
 
 std::string_view RecordingOps::kind_name(std::size_t kind) {
-  constexpr std::array<std::string_view, kKinds> kNames = {"products", "attention", "norm",
-                                                           "rope",     "swiglu",    "cross_entropy",
-                                                           "rows",     "elements",  "adamw"};
+  constexpr std::array<std::string_view, kKinds> kNames = {
+      "products",      "attention", "norm",     "rope", "activation",
+      "cross_entropy", "rows",      "elements", "adamw"};
   return kNames[kind];
 }
 
@@ -57,44 +57,78 @@ void RecordingOps::bias_backward(View dy, View dbias, bool accumulate) {
   timed(Kind::Elements, [&] { inner_->bias_backward(dy, dbias, accumulate); });
 }
 
-void RecordingOps::rms_norm(View x, View weight, double epsilon, View y, View rstd) {
+void RecordingOps::rms_norm(View x, NormWeight weight, double epsilon, View y, View rstd) {
   timed(Kind::Norm, [&] { inner_->rms_norm(x, weight, epsilon, y, rstd); });
 }
 
-void RecordingOps::add_rms_norm(View x, View delta, View weight, double epsilon, View sum, View y,
-                                View rstd) {
+void RecordingOps::add_rms_norm(View x, View delta, NormWeight weight, double epsilon, View sum,
+                                View y, View rstd) {
   timed(Kind::Norm, [&] { inner_->add_rms_norm(x, delta, weight, epsilon, sum, y, rstd); });
 }
 
-void RecordingOps::rms_norm_backward(View dy, View x, View weight, View rstd, View dx, View dweight,
-                                     bool accumulate) {
+void RecordingOps::rms_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx,
+                                     View dweight, bool accumulate) {
   timed(Kind::Norm,
         [&] { inner_->rms_norm_backward(dy, x, weight, rstd, dx, dweight, accumulate); });
+}
+
+void RecordingOps::layer_norm(View x, View weight, View bias, double epsilon, View y, View stats) {
+  timed(Kind::Norm, [&] { inner_->layer_norm(x, weight, bias, epsilon, y, stats); });
+}
+
+void RecordingOps::add_layer_norm(View x, View delta, View weight, View bias, double epsilon,
+                                  View sum, View y, View stats) {
+  timed(Kind::Norm,
+        [&] { inner_->add_layer_norm(x, delta, weight, bias, epsilon, sum, y, stats); });
+}
+
+void RecordingOps::layer_norm_backward(View dy, View x, View weight, View stats, View dx,
+                                       View dweight, View dbias, bool accumulate) {
+  timed(Kind::Norm,
+        [&] { inner_->layer_norm_backward(dy, x, weight, stats, dx, dweight, dbias, accumulate); });
+}
+
+void RecordingOps::head_norm(View x, NormWeight weight, double epsilon, View y, View rstd) {
+  timed(Kind::Norm, [&] { inner_->head_norm(x, weight, epsilon, y, rstd); });
+}
+
+void RecordingOps::head_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx,
+                                      View dweight, bool accumulate) {
+  timed(Kind::Norm,
+        [&] { inner_->head_norm_backward(dy, x, weight, rstd, dx, dweight, accumulate); });
 }
 
 void RecordingOps::rope(View qkv, Heads heads, Sequences sequences, View table, bool inverse) {
   timed(Kind::Rope, [&] { inner_->rope(qkv, heads, sequences, table, inverse); });
 }
 
-void RecordingOps::attention(View qkv, Heads heads, Sequences sequences, double scale, View out,
-                             View lse) {
-  attentions_.push_back({false, heads, sequences});
-  timed(Kind::Attention, [&] { inner_->attention(qkv, heads, sequences, scale, out, lse); });
+void RecordingOps::attention(View qkv, Heads heads, Sequences sequences, const Scoring& scoring,
+                             View out, View lse) {
+  attentions_.push_back({false, heads, sequences, scoring.window});
+  timed(Kind::Attention, [&] { inner_->attention(qkv, heads, sequences, scoring, out, lse); });
 }
 
 void RecordingOps::attention_backward(View dout, View qkv, View out, View lse, Heads heads,
-                                      Sequences sequences, double scale, View dqkv) {
-  attentions_.push_back({true, heads, sequences});
+                                      Sequences sequences, const Scoring& scoring, View dqkv) {
+  attentions_.push_back({true, heads, sequences, scoring.window});
   timed(Kind::Attention,
-        [&] { inner_->attention_backward(dout, qkv, out, lse, heads, sequences, scale, dqkv); });
+        [&] { inner_->attention_backward(dout, qkv, out, lse, heads, sequences, scoring, dqkv); });
 }
 
-void RecordingOps::swiglu(View gate_up, View h) {
-  timed(Kind::Swiglu, [&] { inner_->swiglu(gate_up, h); });
+void RecordingOps::gated(Activation activation, View gate_up, View h) {
+  timed(Kind::Activation, [&] { inner_->gated(activation, gate_up, h); });
 }
 
-void RecordingOps::swiglu_backward(View gate_up, View dh, View dgate_up) {
-  timed(Kind::Swiglu, [&] { inner_->swiglu_backward(gate_up, dh, dgate_up); });
+void RecordingOps::gated_backward(Activation activation, View gate_up, View dh, View dgate_up) {
+  timed(Kind::Activation, [&] { inner_->gated_backward(activation, gate_up, dh, dgate_up); });
+}
+
+void RecordingOps::activate(Activation activation, View x, View y) {
+  timed(Kind::Activation, [&] { inner_->activate(activation, x, y); });
+}
+
+void RecordingOps::activate_backward(Activation activation, View x, View dy, View dx) {
+  timed(Kind::Activation, [&] { inner_->activate_backward(activation, x, dy, dx); });
 }
 
 void RecordingOps::embed(Ids ids, View table, View out) {
@@ -128,6 +162,18 @@ void RecordingOps::copy(View from, View to) {
 
 void RecordingOps::add(View x, View y) {
   timed(Kind::Elements, [&] { inner_->add(x, y); });
+}
+
+void RecordingOps::scale(double factor, View x, View y) {
+  timed(Kind::Elements, [&] { inner_->scale(factor, x, y); });
+}
+
+void RecordingOps::soft_cap(double cap, View x, View y) {
+  timed(Kind::Elements, [&] { inner_->soft_cap(cap, x, y); });
+}
+
+void RecordingOps::soft_cap_backward(double cap, View y, View dy, View dx) {
+  timed(Kind::Elements, [&] { inner_->soft_cap_backward(cap, y, dy, dx); });
 }
 
 double RecordingOps::sum_squares(View x) {

@@ -27,6 +27,7 @@ struct RecordedAttention {
   bool backward = false;
   engine::Heads heads;
   engine::Sequences sequences;
+  std::int64_t window = 0;
 };
 
 /// Passes every call on, keeps which products were asked for and how long each kind of operation
@@ -37,11 +38,24 @@ class RecordingOps final : public engine::Ops {
   using View = engine::View;
   using Heads = engine::Heads;
   using Sequences = engine::Sequences;
+  using Scoring = engine::Scoring;
+  using NormWeight = engine::NormWeight;
+  using Activation = engine::Activation;
   using Ids = std::span<const std::int32_t>;
 
   explicit RecordingOps(std::unique_ptr<engine::Ops> inner) : inner_(std::move(inner)) {}
 
-  enum class Kind { Product, Attention, Norm, Rope, Swiglu, CrossEntropy, Rows, Elements, Adamw };
+  enum class Kind {
+    Product,
+    Attention,
+    Norm,
+    Rope,
+    Activation,
+    CrossEntropy,
+    Rows,
+    Elements,
+    Adamw
+  };
   static constexpr std::size_t kKinds = 9;
   static std::string_view kind_name(std::size_t kind);
 
@@ -63,18 +77,28 @@ class RecordingOps final : public engine::Ops {
   void gemm(bool transpose_a, bool transpose_b, View a, View b, View c, bool accumulate) override;
   void add_bias(View bias, View y) override;
   void bias_backward(View dy, View dbias, bool accumulate) override;
-  void rms_norm(View x, View weight, double epsilon, View y, View rstd) override;
-  void add_rms_norm(View x, View delta, View weight, double epsilon, View sum, View y,
+  void rms_norm(View x, NormWeight weight, double epsilon, View y, View rstd) override;
+  void add_rms_norm(View x, View delta, NormWeight weight, double epsilon, View sum, View y,
                     View rstd) override;
-  void rms_norm_backward(View dy, View x, View weight, View rstd, View dx, View dweight,
+  void rms_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx, View dweight,
                          bool accumulate) override;
+  void layer_norm(View x, View weight, View bias, double epsilon, View y, View stats) override;
+  void add_layer_norm(View x, View delta, View weight, View bias, double epsilon, View sum, View y,
+                      View stats) override;
+  void layer_norm_backward(View dy, View x, View weight, View stats, View dx, View dweight,
+                           View dbias, bool accumulate) override;
+  void head_norm(View x, NormWeight weight, double epsilon, View y, View rstd) override;
+  void head_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx, View dweight,
+                          bool accumulate) override;
   void rope(View qkv, Heads heads, Sequences sequences, View table, bool inverse) override;
-  void attention(View qkv, Heads heads, Sequences sequences, double scale, View out,
+  void attention(View qkv, Heads heads, Sequences sequences, const Scoring& scoring, View out,
                  View lse) override;
   void attention_backward(View dout, View qkv, View out, View lse, Heads heads, Sequences sequences,
-                          double scale, View dqkv) override;
-  void swiglu(View gate_up, View h) override;
-  void swiglu_backward(View gate_up, View dh, View dgate_up) override;
+                          const Scoring& scoring, View dqkv) override;
+  void gated(Activation activation, View gate_up, View h) override;
+  void gated_backward(Activation activation, View gate_up, View dh, View dgate_up) override;
+  void activate(Activation activation, View x, View y) override;
+  void activate_backward(Activation activation, View x, View dy, View dx) override;
   void embed(Ids ids, View table, View out) override;
   void embed_backward(Ids ids, View dout, View dtable) override;
   void gather_rows(View x, Ids rows, View out) override;
@@ -83,6 +107,9 @@ class RecordingOps final : public engine::Ops {
   void fill(View x, double value) override;
   void copy(View from, View to) override;
   void add(View x, View y) override;
+  void scale(double factor, View x, View y) override;
+  void soft_cap(double cap, View x, View y) override;
+  void soft_cap_backward(double cap, View y, View dy, View dx) override;
   double sum_squares(View x) override;
   void adamw(View parameters, View gradients, View first_moment, View second_moment,
              const engine::AdamwStep& step) override;

@@ -33,6 +33,19 @@ std::int64_t blocks_of(std::int64_t length) {
   return (length + kBlock - 1) / kBlock;
 }
 
+struct Range {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+/// Forward: the keys that a block of queries sees; backward: the queries that see a block of keys.
+Range others_of(const RecordedAttention& attention, std::int64_t first, std::int64_t rows) {
+  const std::int64_t length = attention.sequences.length;
+  const std::int64_t reach = attention.window == 0 ? length : attention.window - 1;
+  return attention.backward ? Range{first, std::min(length, first + rows + reach)}
+                            : Range{std::max<std::int64_t>(0, first - reach), first + rows};
+}
+
 }  // namespace
 
 Roof::Roof(RecordingOps& ops, int threads) : ops_(ops.inner()), pool_(threads) {
@@ -77,7 +90,8 @@ void Roof::add_attention(const RecordedAttention& attention) {
   for (std::int64_t block = 0; block < blocks_of(length); ++block) {
     const std::int64_t first = block * kBlock;
     const std::int64_t rows = std::min(kBlock, length - first);
-    cells += static_cast<double>(rows * (attention.backward ? length - first : first + rows));
+    const Range others = others_of(attention, first, rows);
+    cells += static_cast<double>(rows * (others.end - others.begin));
   }
   const double heads = static_cast<double>(attention.sequences.count * attention.heads.query);
   flops_ += (attention.backward ? 5.0 : 2.0) * 2.0 * cells * heads *
@@ -130,8 +144,7 @@ void Roof::run_tiles(const RecordedAttention& attention, std::int64_t sequence, 
   };
   const View own = part(*fused_, first, rows);
   const View own_gradient = part(*fused_gradient_, first, rows);
-  const std::int64_t begin = attention.backward ? first : 0;
-  const std::int64_t end = attention.backward ? length : first + rows;
+  const auto [begin, end] = others_of(attention, first, rows);
   const std::int64_t step = attention.backward ? kQueriesAtOnce : kKeysAtOnce;
   for (std::int64_t other = begin; other < end; other += step) {
     const std::int64_t count = std::min(step, end - other);

@@ -14,10 +14,10 @@ namespace tunebench::bench {
 ///
 /// In it are every product that the step asked its backend for (projections, feed-forward, head;
 /// forward, input and weight gradients, what is recomputed), and of attention the products of the
-/// score tiles that causality leaves: blocks of 64 queries by the keys they may see (scores,
-/// values), in the backward pass blocks of 64 keys by the queries that see them (five products).
-/// Not in it: softmax, norms, activations, embedding, loss, gradient norm, optimizer. Operands of
-/// equal sizes share memory, so they are warmer in the caches than the step's own.
+/// score tiles that causality and window leave: blocks of 64 queries by the keys they may see
+/// (scores, values), in the backward pass blocks of 64 keys by the queries that see them (five
+/// products). Not in it: softmax, norms, activations, embedding, loss, gradient norm, optimizer.
+/// Operands of equal sizes share memory, so they are warmer in the caches than the step's own.
 class Roof {
  public:
   Roof(RecordingOps& ops, int threads);

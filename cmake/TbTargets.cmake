@@ -28,7 +28,8 @@ if(TB_SANITIZE)
     "alignment,bool,bounds,enum,float-cast-overflow,integer-divide-by-zero,return,shift,signed-integer-overflow,unreachable"
     tb_sanitizers "${tb_sanitizers}")
   target_compile_options(tb_options INTERFACE
-    -fsanitize=${tb_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all -w)
+    -fsanitize=${tb_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all -w
+    $<$<BOOL:${TB_FUZZ}>:-fsanitize=fuzzer-no-link>)
   target_link_options(tb_options INTERFACE -fsanitize=${TB_SANITIZE})
 endif()
 

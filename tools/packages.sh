@@ -3,9 +3,10 @@
 # ocl-icd-opencl-dev: oneDNN's CMake file asks for it; nothing of ours does.
 TB_BUILD_PACKAGES=(
   ca-certificates cmake g++ git ninja-build pkg-config
-  libboost-dev libcli11-dev libdnnl-dev libfmt-dev libhwy-dev libpcre2-dev libsqlite3-dev
-  libssl-dev libutf8proc-dev nlohmann-json3-dev ocl-icd-opencl-dev zlib1g-dev)
-TB_TEST_PACKAGES=(libbenchmark-dev libgmock-dev libgtest-dev python3 python3-pip sqlite3)
+  libarchive-dev libboost-dev libcli11-dev libdnnl-dev libfmt-dev libhwy-dev libpcre2-dev libpqxx-dev
+  libsqlite3-dev libssl-dev libutf8proc-dev libyaml-cpp-dev nlohmann-json3-dev ocl-icd-opencl-dev
+  zlib1g-dev)
+TB_TEST_PACKAGES=(libbenchmark-dev libgmock-dev libgtest-dev postgresql python3 python3-pip sqlite3)
 TB_FORMAT_PACKAGES=(clang-format git)
 TB_TIDY_PACKAGES=(clang-tidy)
 
@@ -46,6 +47,7 @@ install_packages() {
     sudo=(sudo)
   fi
   say "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+  keep_server_off "${missing[@]}"
   local log
   log=$(mktemp)
   if ! apt_install "$log" "${missing[@]}"; then
@@ -55,6 +57,16 @@ install_packages() {
     return 1
   fi
   rm -f "$log"
+}
+
+# keep_server_off NAME...: Debian makes a database and starts its server when "postgresql" is
+# installed; the tests start one of their own and want no other.
+keep_server_off() {
+  local file=/etc/postgresql-common/createcluster.conf
+  if [[ " $* " == *" postgresql "* && ! -e "$file" ]]; then
+    "${sudo[@]}" mkdir -p "${file%/*}"
+    printf 'create_main_cluster = false\n' | "${sudo[@]}" tee "$file" >/dev/null
+  fi
 }
 
 # apt_install LOG NAME...: uses the package lists at hand first, and fetches them when there are

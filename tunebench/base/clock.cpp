@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "tunebench/base/text.h"
+
 namespace tunebench {
 namespace {
 
@@ -36,6 +38,32 @@ std::string iso_time(std::int64_t unix_seconds) {
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
                      clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+std::optional<std::int64_t> parse_iso_time(std::string_view text) {
+  constexpr std::string_view kShape = "0000-00-00T00:00:00Z";
+  if (text.size() != kShape.size()) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (kShape[i] == '0' ? !digit : text[i] != kShape[i]) {
+      return std::nullopt;
+    }
+  }
+  const auto number = [text](std::size_t at, std::size_t count) {
+    return static_cast<int>(*parse_int(text.substr(at, count)));
+  };
+  const std::chrono::year_month_day date(std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2))));
+  if (!date.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 59) {
+    return std::nullopt;
+  }
+  const std::chrono::sys_seconds time =
+      std::chrono::sys_days(date) + std::chrono::hours(number(11, 2)) +
+      std::chrono::minutes(number(14, 2)) + std::chrono::seconds(number(17, 2));
+  return time.time_since_epoch().count();
 }
 
 }  // namespace tunebench

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tunebench {
 
@@ -22,5 +24,7 @@ Clock& system_clock();
 
 /// 2026-12-01T08:30:00Z
 std::string iso_time(std::int64_t unix_seconds);
+/// What iso_time wrote, back; nullopt for any other text.
+std::optional<std::int64_t> parse_iso_time(std::string_view text);
 
 }  // namespace tunebench

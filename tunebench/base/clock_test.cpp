@@ -27,5 +27,16 @@ TEST(ClockTest, WritesTimesAsIso8601) {
   EXPECT_EQ(iso_time(-1), "1969-12-31T23:59:59Z");
 }
 
+TEST(ClockTest, ReadsWhatItWrote) {
+  for (const std::int64_t time : {std::int64_t{0}, std::int64_t{1796113800}, std::int64_t{-1}}) {
+    EXPECT_EQ(parse_iso_time(iso_time(time)), time);
+  }
+  for (const char* text :
+       {"", "2026-12-01", "2026-13-01T08:30:00Z", "2026-02-30T08:30:00Z", "2026-12-01T24:00:00Z",
+        "2026-12-01 08:30:00Z", "2026-12-01T08:3x:00Z"}) {
+    EXPECT_FALSE(parse_iso_time(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tunebench

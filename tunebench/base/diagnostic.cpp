@@ -54,6 +54,24 @@ std::string Diagnostic::line() const {
   return line;
 }
 
+bool is_place(std::string_view where) {
+  for (int part = 0; part < 2; ++part) {
+    const std::size_t colon = where.rfind(':');
+    if (colon == std::string_view::npos || !parse_int(where.substr(colon + 1))) {
+      return false;
+    }
+    where = where.substr(0, colon);
+  }
+  return !where.empty();
+}
+
+std::string Diagnostic::text_block() const {
+  if (snippet.empty()) {
+    return line();
+  }
+  return Diagnostic{where, text, ""}.line() + "\n" + snippet + (hint.empty() ? "" : " " + hint);
+}
+
 std::optional<std::string> nearest_word(std::string_view word,
                                         std::span<const std::string> candidates) {
   if (word.empty() || word.size() > kLongestWord) {

@@ -100,7 +100,7 @@ class Notes : public Observer {
   std::vector<std::string> lines;
   std::function<void()> after_measurement = [] {};
 
-  void started(const store::Run&, std::int64_t known) override { reused = known; }
+  void started(const store::Run&, std::int64_t known, std::int64_t) override { reused = known; }
   void measuring(const Position&) override {}
   void progress(const Position&, const measure::Progress&, double) override {}
   void measured(const Position& position, const record::Record& record, bool again) override {
@@ -150,7 +150,7 @@ class CampaignTest : public testing::Test {
 
   TemporaryFolder folder;
   std::unique_ptr<store::Store> store =
-      store::open_store(folder.path() / "store.db", store::OpenMode::Create);
+      store::open_store((folder.path() / "store.db").string(), store::OpenMode::Create);
   PlayedTrainer trainer;
   test_support::FakeClock clock;
   measure::StopFlag stop;
@@ -272,7 +272,7 @@ TEST_F(CampaignTest, TakesWhatAnotherProcessMeasuredMeanwhile) {
     stored = true;
     record::Record other;
     other.id = "other";
-    other.run = store->begin_run("another process", 1).name;
+    other.run = store->begin_run({.command = "another process", .planned = 1}).name;
     other.key = both.points[1].key;
     other.experiment = both.experiment;
     other.inputs = both.points[1].point.inputs;

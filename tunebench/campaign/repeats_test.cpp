@@ -28,7 +28,7 @@ class Lines : public Observer {
   std::function<void()> before = [] {};
   std::function<void(const record::Record&)> after = [](const record::Record&) {};
 
-  void started(const store::Run&, std::int64_t) override {}
+  void started(const store::Run&, std::int64_t, std::int64_t) override {}
   void measuring(const Position& position) override {
     titles.push_back(position.point->title);
     before();
@@ -100,7 +100,7 @@ class RepeatsTest : public testing::Test {
 
   TemporaryFolder folder;
   std::unique_ptr<store::Store> store =
-      store::open_store(folder.path() / "store.db", store::OpenMode::Create);
+      store::open_store((folder.path() / "store.db").string(), store::OpenMode::Create);
   test_support::FakeClock clock;
   measure::StopFlag stop;
   Lines notes;

@@ -10,7 +10,7 @@ namespace tunebench::cli {
 
 void print_problems(Console& console, const Diagnostics& problems) {
   for (const Diagnostic& problem : problems) {
-    console.err << "tunebench: " << mask_secrets(problem.line()) << "\n";
+    console.err << "tunebench: " << mask_secrets(problem.text_block()) << "\n";
   }
   if (problems.size() > 1) {
     console.err << problems.size() << " mistakes. Nothing was run.\n";

@@ -23,6 +23,7 @@ enum ExitCode : int {
   kSomeFailed = 2,  ///< some points have no number
   kDifferent = 2,   ///< env diff: something differs
   kNothingMeasured = 3,
+  kGateFailed = 4,  ///< compare: --fail-if
   kOurBug = 70,
   kInterrupted = 130,
 };

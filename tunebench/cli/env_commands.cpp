@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "tunebench/analyze/environment_difference.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
@@ -48,8 +49,8 @@ int show_environment(const Invocation& invocation, Console& console) {
 
 /// Of the last measurement that the run made itself, else of the last that it has.
 Json environment_of_run(const std::string& name, const config::CommandLine& line) {
-  const std::filesystem::path file = store::default_store_path(line.value("store"));
-  const auto store = store::open_store(file, store::OpenMode::ReadOnly);
+  const std::string location = store::default_store_location(line.value("store"));
+  const auto store = store::open_store(location, store::OpenMode::ReadOnly);
   const store::Run run = store->find_run(name);
   const store::RunRecord* best = nullptr;
   const std::vector<store::RunRecord> records = store->records_of(run.name);
@@ -82,7 +83,7 @@ Json environment_named(const std::string& name, const config::CommandLine& line)
 
 int compare_environments(const Invocation& invocation, Console& console) {
   const config::CommandLine& line = invocation.line;
-  const std::vector<std::string> lines = environment_differences(
+  const std::vector<std::string> lines = analyze::environment_differences(
       environment_named(line.arguments[0], line), environment_named(line.arguments[1], line));
   if (invocation.json()) {
     Json::Array items(lines.begin(), lines.end());

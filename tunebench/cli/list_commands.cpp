@@ -173,25 +173,23 @@ int list_models(const Invocation& invocation, Console& console) {
   for (const model::Preset& preset : model::presets()) {
     const std::int64_t parameters = model::parameter_count(preset.spec);
     table.add_row({preset.name, "preset", with_thousands(parameters),
-                   with_thousands(preset.spec.max_positions), preset.description});
+                   with_thousands(model::longest_sequence(preset.spec)), preset.description});
     rows.push_back(Json::object({{"name", preset.name},
                                  {"kind", "preset"},
                                  {"parameters", parameters},
-                                 {"max_positions", preset.spec.max_positions},
+                                 {"max_positions", model::longest_sequence(preset.spec)},
                                  {"description", preset.description}}));
   }
   for (const model::KnownModel& known : model::known_models()) {
     if (is_preset(known.name)) {
       continue;
     }
-    const std::string source =
-        known.source.empty() ? "no public source" : "get its folder: " + known.source;
-    table.add_row({known.name, "name", "", "", source});
+    table.add_row({known.name, "name", "", "", known.reason});
     rows.push_back(Json::object({{"name", known.name},
                                  {"kind", "name"},
                                  {"parameters", nullptr},
                                  {"max_positions", nullptr},
-                                 {"description", source}}));
+                                 {"description", known.reason}}));
   }
   write_result(console, invocation.json() ? json_text(rows)
                                           : table.text() +

@@ -72,8 +72,8 @@ std::optional<std::string> log_of(const record::Record& record, std::string& why
 int show_logs(const Invocation& invocation, Console& console) {
   const config::CommandLine& line = invocation.line;
   const WantedLogs wanted = wanted_logs(line.argument(0).value_or("@last"));
-  const auto store =
-      store::open_store(store::default_store_path(line.value("store")), store::OpenMode::ReadOnly);
+  const auto store = store::open_store(store::default_store_location(line.value("store")),
+                                       store::OpenMode::ReadOnly);
   const store::Run run = store->find_run(wanted.run);
   const std::vector<store::RunRecord> records = store->records_of(run.name);
   const std::vector<NumberedRecord> logs = chosen(records, wanted, run.name);

@@ -59,7 +59,7 @@ int run_command_words(const std::vector<std::string>& words, Console& console) {
     return kOk;
   }
   const auto command = static_cast<std::size_t>(found.command - specs.data());
-  if (!problems.empty() && found.command->name != "run") {
+  if (!problems.empty() && found.command->name != "run" && found.command->name != "plan") {
     print_problems(console, problems);
     console.err << "see: tunebench " << found.command->name << " --help\n";
     return kUsage;
@@ -71,14 +71,50 @@ int run_command_words(const std::vector<std::string>& words, Console& console) {
 }  // namespace
 
 std::vector<Command> all_commands() {
-  return {run_command(),       runs_command(),          show_command(),
-          export_command(),    logs_command(),          env_command(),
-          env_diff_command(),  experiments_command(),   inputs_command(),
-          metrics_command(),   models_command(),        models_import_command(),
-          datasets_command(),  datasets_make_command(), datasets_count_command(),
-          tokenize_command(),  train_command(),         simulate_command(),
-          roof_command(),      trainers_command(),      envs_command(),
-          envs_list_command(), envs_make_command(),     envs_check_command(),
+  return {run_command(),
+          plan_command(),
+          resume_command(),
+          rerun_command(),
+          watch_command(),
+          stop_command(),
+          runs_command(),
+          show_command(),
+          export_command(),
+          compare_command(),
+          import_command(),
+          tag_command(),
+          untag_command(),
+          rm_command(),
+          undo_command(),
+          gc_command(),
+          check_command(),
+          baseline_command(),
+          baseline_list_command(),
+          baseline_set_command(),
+          baseline_rm_command(),
+          pareto_command(),
+          best_command(),
+          logs_command(),
+          stale_command(),
+          env_command(),
+          env_diff_command(),
+          experiments_command(),
+          inputs_command(),
+          metrics_command(),
+          models_command(),
+          models_import_command(),
+          datasets_command(),
+          datasets_make_command(),
+          datasets_count_command(),
+          tokenize_command(),
+          train_command(),
+          simulate_command(),
+          roof_command(),
+          trainers_command(),
+          envs_command(),
+          envs_list_command(),
+          envs_make_command(),
+          envs_check_command(),
           envs_rm_command()};
 }
 
@@ -88,9 +124,10 @@ config::OptionSpec json_option() {
 
 config::OptionSpec store_option() {
   return {.name = "store",
-          .value_name = "FILE",
+          .value_name = "FILE|URL",
           .help =
-              "where results are kept; default: $TUNEBENCH_STORE, else "
+              "where results are kept: a file or postgresql://USER@HOST/NAME; default: "
+              "$TUNEBENCH_STORE, else "
               "tunebench/store.db in $XDG_DATA_HOME or ~/.local/share"};
 }
 

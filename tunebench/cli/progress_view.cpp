@@ -51,19 +51,44 @@ void ProgressView::say(const std::string& text) {
   }
 }
 
-void ProgressView::started(const store::Run& run, std::int64_t reused) {
-  const std::size_t points = plan_.points.size();
+void ProgressView::started(const store::Run& run, std::int64_t reused, std::int64_t kept) {
+  const std::int64_t points =
+      plan_.search != nullptr ? plan_.search_points : std::ssize(plan_.points);
   const campaign::Repeats& wanted = plan_.repeats;
   const std::string repeats = plan_.stability ? fmt::format(" x {} runs", wanted.count)
                               : wanted.until
                                   ? fmt::format(" x {} to {} repeats", wanted.count, wanted.most)
                               : wanted.count > 1 ? fmt::format(" x {} repeats", wanted.count)
                                                  : "";
-  say(fmt::format("plan: {} {}{}, {} reused", points, points == 1 ? "point" : "points", repeats,
-                  reused));
-  const bool all_known = reused >= plan_.measurements();
+  const std::string search =
+      plan_.search == nullptr ? "" : fmt::format("search {}, at most ", plan_.search_method);
+  say(fmt::format("plan: {}{} {}{}, {} reused{}", search, points, points == 1 ? "point" : "points",
+                  repeats, reused, kept > 0 ? fmt::format(", {} measured before", kept) : ""));
+  const bool all_known = reused + kept >= plan_.measurements();
   say(fmt::format("run : {}  ({}){}", run.name, plan_.machine.hardware_class,
                   all_known ? "" : "  ctrl-C is safe"));
+}
+
+void ProgressView::stale(const campaign::StaleResults& results) {
+  say(results.text(plan_));
+}
+
+void ProgressView::waiting(const campaign::Waiting& waiting) {
+  const std::chrono::nanoseconds now = clock_.now();
+  const std::string text =
+      fmt::format("waiting for {} {} of {} on {}", waiting.points,
+                  waiting.points == 1 ? "point" : "points", waiting.run, printable(waiting.host));
+  if (quiet_ || (text == waited_for_ && !console_.live && now - last_shown_ < kPlainInterval)) {
+    return;
+  }
+  waited_for_ = text;
+  last_shown_ = now;
+  if (console_.live) {
+    console_.err << "\r" << text << "\x1b[K" << std::flush;
+    line_is_live_ = true;
+  } else {
+    say(text);
+  }
 }
 
 void ProgressView::measuring(const campaign::Position& position) {

@@ -16,7 +16,9 @@ class ProgressView : public campaign::Observer {
   ProgressView(Console& console, Clock& clock, const campaign::Plan& plan, bool quiet)
       : console_(console), clock_(clock), plan_(plan), quiet_(quiet) {}
 
-  void started(const store::Run& run, std::int64_t reused) override;
+  void started(const store::Run& run, std::int64_t reused, std::int64_t kept) override;
+  void stale(const campaign::StaleResults& results) override;
+  void waiting(const campaign::Waiting& waiting) override;
   void measuring(const campaign::Position& position) override;
   void progress(const campaign::Position& position, const measure::Progress& progress,
                 double seconds_left) override;
@@ -33,6 +35,7 @@ class ProgressView : public campaign::Observer {
   const campaign::Plan& plan_;
   bool quiet_;
   bool line_is_live_ = false;
+  std::string waited_for_;
   std::chrono::nanoseconds last_shown_{};
 };
 

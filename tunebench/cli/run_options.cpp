@@ -7,6 +7,8 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
+#include "tunebench/campaign/staleness.h"
+#include "tunebench/cli/search_options.h"
 #include "tunebench/experiment/experiment.h"
 #include "tunebench/outside/stack.h"
 #include "tunebench/trainer/simulated_trainer.h"
@@ -20,6 +22,7 @@ constexpr const char* kDefaultExperiment = "finetune_full_benchmark-v1.0.0";
 const experiment::Experiment* experiment_of(const config::CommandLine& line,
                                             Diagnostics& problems) {
   const std::string id = line.value("experiment", kDefaultExperiment);
+  const std::string where = line.has("experiment") ? line.find("experiment")->spelled : "";
   const experiment::Experiment* found = experiment::find_experiment(id);
   std::vector<std::string> runnable;
   std::vector<std::string> names;
@@ -30,10 +33,10 @@ const experiment::Experiment* experiment_of(const config::CommandLine& line,
     }
   }
   if (found == nullptr) {
-    problems.push_back({"--experiment", fmt::format("unknown experiment '{}'", printable(id)),
-                        did_you_mean(id, names)});
+    problems.push_back(
+        {where, fmt::format("unknown experiment '{}'", printable(id)), did_you_mean(id, names)});
   } else if (!found->runnable) {
-    problems.push_back({"--experiment", fmt::format("{} cannot be run by this version", found->id),
+    problems.push_back({where, fmt::format("{} cannot be run by this version", found->id),
                         "what it can run: " + join(runnable, ", ")});
   }
   return found != nullptr && found->runnable ? found
@@ -56,7 +59,7 @@ std::vector<experiment::GivenValues> given_values(const config::CommandLine& lin
       values.emplace_back(static_cast<std::int64_t>(*property->domain.lower));
     }
     if (!values.empty()) {
-      given.push_back({property->name, std::move(values)});
+      given.push_back({property->name, std::move(values), option.spelled});
     }
   }
   return given;
@@ -102,11 +105,12 @@ std::optional<std::uint64_t> order_seed_of(const config::CommandLine& line, Diag
   const std::string order = line.value("order", "grid");
   const std::int64_t seed = integer_option(line, "order_seed", 1, 0, problems);
   if (order != "grid" && order != "random") {
-    problems.push_back(
-        {"--order", fmt::format("'{}' is none of grid, random", printable(order)), ""});
+    problems.push_back({line.find("order")->spelled,
+                        fmt::format("'{}' is none of grid, random", printable(order)), ""});
   }
   if (line.has("order_seed") && order != "random") {
-    problems.push_back({"--order-seed", "only --order random draws from a seed", ""});
+    problems.push_back(
+        {line.find("order_seed")->spelled, "only --order random draws from a seed", ""});
   }
   return order == "random" ? std::optional(static_cast<std::uint64_t>(seed)) : std::nullopt;
 }
@@ -124,23 +128,34 @@ std::vector<std::string> trainer_names(const campaign::Request& request) {
   return names.empty() ? std::vector<std::string>{"native"} : names;
 }
 
+/// Files as they were when the run was begun, and as they are read now.
+struct FileTexts {
+  const std::map<std::string, std::string>* stored = nullptr;
+  std::map<std::string, std::string>& read;
+};
+
 std::unique_ptr<trainer::Trainer> simulated_trainer(const config::CommandLine& line,
-                                                    Diagnostics& problems) {
+                                                    const FileTexts& texts, Diagnostics& problems) {
   if (!line.has("simulation")) {
     problems.push_back(
         {"--simulation", "no file is given; trainer simulated plays the model of one", ""});
     return trainer::make_native_trainer();
   }
-  return trainer::make_simulated_trainer(trainer::read_simulation(line.value("simulation")));
+  const std::string file = line.value("simulation");
+  trainer::Simulation simulation = texts.stored != nullptr && texts.stored->contains(file)
+                                       ? trainer::parse_simulation(texts.stored->at(file), file)
+                                       : trainer::read_simulation(file);
+  texts.read[file] = simulation.text;
+  return trainer::make_simulated_trainer(std::move(simulation));
 }
 
 /// Where a trainer cannot be made, the native one stands in for it.
 std::unique_ptr<trainer::Trainer> make_trainer(const std::string& name,
                                                const config::CommandLine& line,
-                                               Diagnostics& problems) {
+                                               const FileTexts& texts, Diagnostics& problems) {
   try {
     if (name == "simulated") {
-      return simulated_trainer(line, problems);
+      return simulated_trainer(line, texts, problems);
     }
     if (name == "command") {
       return outside::make_outside_trainer(outside::make_command_stack(line.words_after));
@@ -160,7 +175,7 @@ std::unique_ptr<trainer::Trainer> make_trainer(const std::string& name,
 }  // namespace
 
 std::vector<config::OptionSpec> run_options() {
-  return {
+  std::vector<config::OptionSpec> options{
       {.name = "repeats",
        .value_name = "N",
        .help = "valid measurements wanted per point, in rounds over all points; default 3, for a "
@@ -174,6 +189,14 @@ std::vector<config::OptionSpec> run_options() {
        .help = "order of the points within a round; default grid: as given, last input fastest"},
       {.name = "order_seed", .value_name = "N", .help = "of --order random; default 1"},
       {.name = "fresh", .takes_value = false, .help = "measure also what is known already"},
+      {.name = "accept_stale",
+       .takes_value = false,
+       .help =
+           "reuse also results of another driver, device, trainer version or metric schema; the "
+           "table says so"},
+      {.name = "max_age",
+       .value_name = "AGE",
+       .help = "reuse no result that is older: 7d, 12h, 90min"},
       {.name = "force",
        .takes_value = false,
        .help = "start also points whose planned memory is more than there is"},
@@ -202,6 +225,10 @@ std::vector<config::OptionSpec> run_options() {
        .help = "no progress, only the result"},
       store_option(),
       json_option()};
+  for (config::OptionSpec& option : search_options()) {
+    options.push_back(std::move(option));
+  }
+  return options;
 }
 
 campaign::Request request_of(const config::CommandLine& line, Diagnostics& problems) {
@@ -213,10 +240,24 @@ campaign::Request request_of(const config::CommandLine& line, Diagnostics& probl
       .order_seed = order_seed_of(line, problems),
       .fresh = line.has("fresh"),
       .force = line.has("force"),
+      .accept_stale = line.has("accept_stale"),
       .timeout_s = positive_option(line, "timeout", "a number of seconds", problems)};
   if (line.has("repeats")) {
     request.repeats = integer_option(line, "repeats", 1, 1, problems);
   }
+  if (const config::GivenOption* age = line.find("max_age")) {
+    request.max_age_s = campaign::age_of(age->value);
+    request.max_age_text = age->value;
+    if (!request.max_age_s) {
+      problems.push_back(
+          {age->spelled, fmt::format("'{}' is not an age above 0", printable(age->value)), "7d"});
+    }
+  }
+  if (request.fresh && (request.accept_stale || request.max_age_s)) {
+    problems.push_back({"--fresh", "nothing is reused, whatever its age or conditions",
+                        "leave out --accept-stale and --max-age"});
+  }
+  read_search_options(line, request, problems);
   if (line.has("max_repeats") && !request.until) {
     problems.push_back({"--max-repeats", "only --until goes beyond --repeats", ""});
   }
@@ -247,6 +288,8 @@ measure::IdleRules idle_rules_of(const config::CommandLine& line, Diagnostics& p
 
 std::unique_ptr<trainer::TrainerSet> trainers_of(const config::CommandLine& line,
                                                  const campaign::Request& request,
+                                                 const std::map<std::string, std::string>* stored,
+                                                 std::map<std::string, std::string>& texts,
                                                  Diagnostics& problems) {
   const std::vector<std::string> names = trainer_names(request);
   const auto named = [&names](const char* name) {
@@ -260,7 +303,7 @@ std::unique_ptr<trainer::TrainerSet> trainers_of(const config::CommandLine& line
   }
   std::vector<std::unique_ptr<trainer::Trainer>> trainers;
   for (const std::string& name : names) {
-    trainers.push_back(make_trainer(name, line, problems));
+    trainers.push_back(make_trainer(name, line, {stored, texts}, problems));
   }
   return std::make_unique<trainer::TrainerSet>(std::move(trainers));
 }

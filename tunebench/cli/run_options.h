@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -19,8 +20,12 @@ std::vector<config::OptionSpec> run_options();
 campaign::Request request_of(const config::CommandLine& line, Diagnostics& problems);
 
 /// What the input `trainer` names, one or several; the native one in place of one that is wrong.
+/// `stored`: texts of files by name, which stand in for the files; nullptr: none. The text that was
+/// read is added to `texts`.
 std::unique_ptr<trainer::TrainerSet> trainers_of(const config::CommandLine& line,
                                                  const campaign::Request& request,
+                                                 const std::map<std::string, std::string>* stored,
+                                                 std::map<std::string, std::string>& texts,
                                                  Diagnostics& problems);
 
 /// --wait-idle and --if-busy: what to do when something else uses the machine.

@@ -1,8 +1,17 @@
+#include <map>
+#include <ostream>
+#include <span>
+
 #include <fmt/core.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
+#include "tunebench/campaign/stored_plan.h"
 #include "tunebench/cli/command.h"
+#include "tunebench/cli/exchange_commands.h"
+#include "tunebench/cli/measuring.h"
+#include "tunebench/cli/results.h"
 #include "tunebench/cli/run_options.h"
 #include "tunebench/report/aggregate.h"
 #include "tunebench/report/export.h"
@@ -16,52 +25,6 @@ namespace tunebench::cli {
 namespace {
 
 using report::TextTable;
-
-/// Opens an existing store and sets right the status of runs whose process is gone.
-std::unique_ptr<store::Store> open_for_reading(const config::CommandLine& line) {
-  const std::filesystem::path file = store::default_store_path(line.value("store"));
-  std::unique_ptr<store::Store> store = store::open_store(file, store::OpenMode::ReadOnly);
-  try {
-    store::open_store(file, store::OpenMode::Create)->mark_dead_runs();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::Io) {
-      throw;
-    }
-    // A store that may only be read is shown as it is.
-  }
-  return store;
-}
-
-config::OptionSpec simulated_option() {
-  return {.name = "simulated",
-          .takes_value = false,
-          .help = "also what trainer simulated made; its numbers are those of a model"};
-}
-
-/// Leaves out what the user did not ask for, and says so.
-void keep_measured(std::vector<store::RunRecord>& records, const Invocation& invocation,
-                   Console& console) {
-  if (invocation.line.has("simulated")) {
-    return;
-  }
-  const std::size_t count = report::remove_simulated(records);
-  if (count > 0) {
-    console.err << fmt::format("{} simulated measurements are left out; --simulated shows them\n",
-                               count);
-  }
-}
-
-/// Sets the cost of each record when there is a price. Errors: InvalidInput.
-void add_cost(std::vector<store::RunRecord>& records, const config::CommandLine& line) {
-  Diagnostics problems;
-  const std::optional<double> price = price_of(line, problems);
-  if (!problems.empty()) {
-    throw Error(ErrorCode::InvalidInput, problems.front().line());
-  }
-  if (price) {
-    report::set_cost(records, *price);
-  }
-}
 
 struct Counts {
   std::int64_t valid = 0;
@@ -78,66 +41,120 @@ Counts count(const std::vector<store::RunRecord>& records) {
 }
 
 Json run_json(const store::Run& run, const Counts& counts) {
-  return Json::object({{"run", run.name},
-                       {"status", run.status},
-                       {"started_at", run.started_at},
-                       {"ended_at", run.ended_at.empty() ? Json() : Json(run.ended_at)},
-                       {"planned", run.planned},
-                       {"measured", counts.valid},
-                       {"reused", counts.reused},
-                       {"failed", counts.failed},
-                       {"host", run.host},
-                       {"command", run.command}});
+  return Json::object(
+      {{"run", run.name},
+       {"status", run.status},
+       {"started_at", run.started_at},
+       {"ended_at", run.ended_at.empty() ? Json() : Json(run.ended_at)},
+       {"planned", run.planned},
+       {"measured", counts.valid},
+       {"reused", counts.reused},
+       {"failed", counts.failed},
+       {"host", run.host},
+       {"stop_reason",
+        run.stop_reason.empty() ? Json() : Json::parse(run.stop_reason, "stop reason")},
+       {"command", run.command}});
 }
 
-int list_runs(const Invocation& invocation, Console& console) {
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
-  Json rows = Json::array();
-  TextTable table;
-  table.add_column("run");
-  table.add_column("started");
-  table.add_column("status");
-  for (const char* title : {"planned", "measured", "reused", "failed"}) {
-    table.add_column(title, TextTable::Align::Right);
+/// The points that are asked for, in the order asked for, and the attempts at them.
+struct ShownPoints {
+  std::vector<report::PointSummary> points;
+  std::vector<std::size_t> attempts;  ///< indices of records
+  std::size_t all = 0;                ///< points before the selection
+};
+
+/// `selection` null: all.
+ShownPoints shown_points(const std::vector<store::RunRecord>& records,
+                         const analyze::Selection* selection) {
+  const std::vector<report::PointSummary> all = report::summarise(records);
+  ShownPoints shown{.points = {}, .attempts = {}, .all = all.size()};
+  std::map<std::string, std::size_t> places;  // of keys: the order of summarise and aggregate
+  for (const store::RunRecord& one : records) {
+    places.try_emplace(one.record.key, places.size());
   }
-  table.add_column("command");
-  std::size_t left_out = 0;
-  for (const store::Run& run : store->runs()) {
-    const std::vector<store::RunRecord> records = store->records_of(run.name);
-    if (!invocation.line.has("simulated") && !records.empty() &&
-        report::is_simulated(records.front().record)) {
-      ++left_out;  // a run has one trainer
-      continue;
+  std::vector<bool> is_taken(all.size(), selection == nullptr);
+  if (selection == nullptr) {
+    shown.points = all;
+  } else {
+    for (const std::size_t index : selection->apply(report::aggregate(records))) {
+      shown.points.push_back(all[index]);
+      is_taken[index] = true;
     }
-    const Counts counts = count(records);
-    table.add_row({run.name, run.started_at, run.status, std::to_string(run.planned),
-                   std::to_string(counts.valid), std::to_string(counts.reused),
-                   std::to_string(counts.failed), run.command});
-    rows.push_back(run_json(run, counts));
   }
-  write_result(console, invocation.json() ? rows.dump(2) + "\n" : table.text());
-  if (left_out > 0) {
-    console.err << fmt::format("{} simulated runs are left out; --simulated shows them\n",
-                               left_out);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (is_taken[places.at(records[i].record.key)]) {
+      shown.attempts.push_back(i);
+    }
+  }
+  return shown;
+}
+
+/// "stopped: count: 20 points are measured" of a run that says why it ended; else empty.
+std::string reason_line(const store::Run& run) {
+  if (run.stop_reason.empty()) {
+    return "";
+  }
+  const Json reason = Json::parse(run.stop_reason, "stop reason");
+  const Json* text = reason.find("text");
+  return fmt::format("ended: {}{}\n", reason.at("reason").as_string(),
+                     text == nullptr ? "" : ", " + printable(text->as_string()));
+}
+
+/// The command of a run; what may make it mean something else now is told.
+int show_command_of(const store::Run& run, Console& console) {
+  write_result(console, run.command + "\n");
+  if (run.plan.empty()) {
+    return kOk;
+  }
+  const campaign::StoredPlan plan = campaign::stored_plan(run);
+  std::error_code failure;
+  const bool here = std::filesystem::current_path(failure) == plan.folder;
+  if (!here) {
+    console.err << "note: it was given in " << printable(plan.folder) << "\n";
+  }
+  for (const auto& [name, text] : plan.files) {
+    if (here && name.ends_with("ml") &&
+        (!std::filesystem::exists(name, failure) || read_file(name) != text)) {
+      console.err << fmt::format(
+          "note: {} has changed since; tunebench rerun {} takes it as it was\n", printable(name),
+          run.name);
+    }
   }
   return kOk;
 }
 
 int show_run(const Invocation& invocation, Console& console) {
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
+  Diagnostics problems;
+  const std::optional<double> price = price_of(invocation.line, problems);
+  const auto selection = selection_of(invocation.line, report::aggregate_columns(), problems);
+  if (tell_mistakes(problems, invocation, console)) {
+    return kUsage;
+  }
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
   const store::Run run = store->find_run(invocation.line.argument(0).value_or("@last"));
+  if (invocation.line.has("as_command")) {
+    return show_command_of(run, console);
+  }
   std::vector<store::RunRecord> records = store->records_of(run.name);
+  campaign::mark_stale(records, run);
   keep_measured(records, invocation, console);
-  add_cost(records, invocation.line);
-  const std::vector<report::PointSummary> points = report::summarise(records);
+  add_cost(records, price);
+  const ShownPoints shown =
+      shown_points(records, has_selection(invocation.line) ? &*selection : nullptr);
   const Counts counts = count(records);
   if (invocation.json()) {
     Json attempts = Json::array();
-    for (const store::RunRecord& one : records) {
-      attempts.push_back(record::flat(one.record).set("reused", one.reused));
+    for (const std::size_t index : shown.attempts) {
+      Json row = record::flat(records[index].record).set("reused", records[index].reused);
+      if (records[index].reused && row.at("source") == Json("measured")) {
+        row.set("source", "reused");
+      }
+      const std::string& stale = records[index].stale;
+      attempts.push_back(row.set("stale", stale.empty() ? Json() : Json(stale)));
     }
     write_result(console, run_json(run, counts)
-                                  .set("points", report::result_json(points))
+                                  .set("schema", "tunebench.show/1")
+                                  .set("points", report::result_json(shown.points))
                                   .set("records", std::move(attempts))
                                   .dump(2) +
                               "\n");
@@ -147,10 +164,17 @@ int show_run(const Invocation& invocation, Console& console) {
       fmt::format("run {}  {}  {}  {} planned, {} measured, {} reused, {} failed\n{}\n\n", run.name,
                   run.started_at, run.status, run.planned, counts.valid, counts.reused,
                   counts.failed, printable(run.command));
-  text += points.empty() ? std::string("no measurements\n") : report::result_text(points);
-  for (const store::RunRecord& one : records) {
-    if (!one.record.is_valid() && !one.record.log_path.empty()) {
-      text += fmt::format("log: tunebench logs {}/{}\n", run.name, &one - records.data() + 1);
+  text.insert(text.size() - 1, reason_line(run));
+  text += shown.points.empty()
+              ? std::string(shown.all == 0 ? "no measurements\n" : "no point of it\n")
+              : report::result_text(shown.points);
+  if (shown.points.size() != shown.all) {
+    text += fmt::format("{} of {} points shown\n", shown.points.size(), shown.all);
+  }
+  for (const std::size_t index : shown.attempts) {
+    const record::Record& record = records[index].record;
+    if (!record.is_valid() && !record.log_path.empty()) {
+      text += fmt::format("log: tunebench logs {}/{}\n", run.name, index + 1);
     }
   }
   write_result(console, text);
@@ -182,73 +206,105 @@ report::Format format_of(const Invocation& invocation) {
 }
 
 int export_results(const Invocation& invocation, Console& console) {
+  if (invocation.line.has("bundle")) {
+    return export_bundle(invocation, console);
+  }
+  if (invocation.line.arguments.size() > 1) {
+    throw Error(ErrorCode::InvalidInput,
+                "several runs go into a bundle only: --bundle FILE.tar.gz");
+  }
   const report::Format format = format_of(invocation);
-  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line);
-  std::vector<store::RunRecord> records;
-  if (const std::optional<std::string> name = invocation.line.argument(0)) {
-    records = store->records_of(store->find_run(*name).name);
+  // The reference system has one row per point.
+  const bool aggregate = invocation.line.has("aggregate") || format == report::Format::AdoCsv;
+  const Json columns = aggregate ? report::aggregate_columns() : record::flat(record::Record{});
+  Diagnostics problems;
+  const std::optional<double> price = price_of(invocation.line, problems);
+  const auto selection = selection_of(invocation.line, columns, problems);
+  if (tell_mistakes(problems, invocation, console)) {
+    return kUsage;
+  }
+  const std::unique_ptr<store::Store> store = open_for_reading(invocation.line, console);
+  std::vector<store::RunRecord> records = records_named(*store, invocation.line.argument(0));
+  keep_measured(records, invocation, console);
+  add_cost(records, price);
+  std::vector<Json> rows;
+  if (aggregate) {
+    rows = report::aggregate(records);
   } else {
-    for (record::Record& record : store->all_records()) {
-      records.push_back({.record = std::move(record)});
+    for (const store::RunRecord& one : records) {
+      Json row = record::flat(one.record);
+      if (selection->takes(row)) {  // a row takes more memory than its record
+        rows.push_back(std::move(row));
+      }
     }
   }
-  keep_measured(records, invocation, console);
-  add_cost(records, invocation.line);
-  if (invocation.line.has("aggregate")) {
-    write_result(
-        console,
-        report::export_rows(report::aggregate(records), report::aggregate_columns(), format),
-        invocation.line.value("output"));
-    return kOk;
+  if (has_selection(invocation.line)) {
+    std::vector<Json> taken;
+    for (const std::size_t index : selection->apply(rows)) {
+      taken.push_back(std::move(rows[index]));
+    }
+    rows = std::move(taken);
   }
-  std::vector<record::Record> attempts;
-  for (store::RunRecord& one : records) {
-    attempts.push_back(std::move(one.record));
-  }
-  write_result(console, report::export_records(attempts, format), invocation.line.value("output"));
+  write_result(console, report::export_rows(rows, columns, format),
+               invocation.line.value("output"));
   return kOk;
+}
+
+config::CommandSpec with_selection(config::CommandSpec spec) {
+  for (config::OptionSpec& option : selection_options()) {
+    spec.options.push_back(std::move(option));
+  }
+  return spec;
 }
 
 }  // namespace
 
-Command runs_command() {
-  return {{.name = "runs",
-           .summary = "list the runs, newest first",
-           .options = {simulated_option(), store_option(), json_option()},
-           .examples = {"tunebench runs"}},
-          list_runs};
-}
-
 Command show_command() {
-  return {{.name = "show",
+  return {
+      with_selection(
+          {.name = "show",
            .summary = "show the table of a run",
            .arguments = {{"RUN", "name, the beginning of one, @last (default) or @last~1", false}},
-           .options = {simulated_option(), price_option(), store_option(), json_option()},
-           .examples = {"tunebench show", "tunebench show @last~1 --json"}},
-          show_run};
+           .options = {{.name = "as_command",
+                        .takes_value = false,
+                        .help = "print the command that began it instead"},
+                       simulated_option(),
+                       price_option(),
+                       store_option(),
+                       json_option()},
+           .examples = {"tunebench show", "tunebench show @last~1 --json"}}),
+      show_run};
 }
 
 Command export_command() {
   return {
-      {.name = "export",
-       .summary = "write measurements as CSV, JSON, JSON lines or Markdown",
-       .arguments = {{"RUN", "only this run; without it, all that the store holds", false}},
-       .options = {{.name = "format",
-                    .value_name = "csv|json|jsonl|md",
-                    .help = "default: what the ending of the output file says, else csv"},
-                   {.name = "output",
-                    .aliases = {"-o"},
-                    .value_name = "FILE",
-                    .help = "file to write, whole or not at all; - or nothing: standard output"},
-                   {.name = "aggregate",
-                    .takes_value = false,
-                    .help = "one row per point: median, mean, 95 % interval and n of each figure"},
-                   simulated_option(),
-                   price_option(),
-                   store_option(),
-                   json_option()},
-       .examples = {"tunebench export @last --format json -o results.json",
-                    "tunebench export --format csv"}},
+      with_selection(
+          {.name = "export",
+           .summary = "write measurements as CSV, JSON, JSON lines, Markdown, SQL, Parquet or the "
+                      "reference system's CSV",
+           .arguments = {{"RUN", "only this run; without it, all that the store holds", false,
+                          true}},
+           .options =
+               {{.name = "format",
+                 .value_name = "csv|json|jsonl|md|sql|parquet|ado-csv",
+                 .help = "default: what the ending of the output file says, else csv"},
+                {.name = "output",
+                 .aliases = {"-o"},
+                 .value_name = "FILE",
+                 .help = "file to write, whole or not at all; - or nothing: standard output"},
+                {.name = "aggregate",
+                 .takes_value = false,
+                 .help = "one row per point: median, mean, 95 % interval and n of each figure"},
+                {.name = "bundle",
+                 .value_name = "FILE",
+                 .help = "runs with their logs and environments for another store: NAME.tar.gz or "
+                         "NAME.tar.zst, which tunebench import reads"},
+                simulated_option(),
+                price_option(),
+                store_option(),
+                json_option()},
+           .examples = {"tunebench export @last --format json -o results.json",
+                        "tunebench export --format csv", "tunebench export --bundle all.tar.gz"}}),
       export_results};
 }
 

@@ -96,8 +96,11 @@ std::string spelled_as(const Parser& parser, const OptionSpec& option,
   return long_name(option);
 }
 
+/// Stands before each value that CLI11 gets, which takes "-tokens_per_s" for an option otherwise.
+constexpr char kValueMark = '\x01';
+
 /// Words as CLI11 gets them: names with dashes, "--name=value" as two words so that an empty value
-/// stays one, and without options that lack their value, which are diagnosed here.
+/// stays one, values marked, and without options that lack their value, which are diagnosed here.
 std::vector<std::string> prepare(const Parser& parser, std::span<const std::string> words,
                                  Diagnostics& problems) {
   std::vector<std::string> result;
@@ -119,13 +122,13 @@ std::vector<std::string> prepare(const Parser& parser, std::span<const std::stri
       result.push_back(name);
     } else if (equals != std::string::npos) {
       result.push_back(name);
-      result.push_back(word.substr(equals + 1));
+      result.push_back(kValueMark + word.substr(equals + 1));
     } else if (i + 1 == words.size() || parser.find(with_dashes(words[i + 1])) != nullptr) {
       problems.push_back(
           {words[i], fmt::format("needs a value: {} {}", words[i], option->value_name), ""});
     } else {
       result.push_back(name);
-      result.push_back(words[++i]);
+      result.push_back(kValueMark + words[++i]);
     }
   }
   return result;
@@ -133,7 +136,7 @@ std::vector<std::string> prepare(const Parser& parser, std::span<const std::stri
 
 /// Words that no option took: unknown options are diagnosed, the rest are arguments.
 std::vector<std::string> arguments_of(const std::vector<std::string>& left, const Parser& parser,
-                                      bool takes_arguments, Diagnostics& problems) {
+                                      bool needs_arguments, Diagnostics& problems) {
   std::vector<std::string> arguments;
   bool only_arguments = false;
   bool after_unknown = false;
@@ -146,7 +149,7 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& left, cons
                           is_long(name) ? did_you_mean(with_dashes(name), parser.names) : ""});
       after_unknown = name.size() == word.size();
       continue;
-    } else if (after_unknown && !takes_arguments) {
+    } else if (after_unknown && !needs_arguments) {
       // The value of the unknown option before it: one mistake, one line.
     } else {
       arguments.push_back(word);
@@ -158,7 +161,8 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& left, cons
 
 void check_arguments(const CommandSpec& command, const std::vector<std::string>& arguments,
                      Diagnostics& problems) {
-  for (std::size_t i = command.arguments.size(); i < arguments.size(); ++i) {
+  const bool any_number = !command.arguments.empty() && command.arguments.back().repeats;
+  for (std::size_t i = command.arguments.size(); i < arguments.size() && !any_number; ++i) {
     problems.push_back({"", fmt::format("unexpected argument '{}'", printable(arguments[i])), ""});
   }
   for (std::size_t i = arguments.size(); i < command.arguments.size(); ++i) {
@@ -166,6 +170,26 @@ void check_arguments(const CommandSpec& command, const std::vector<std::string>&
       problems.push_back({"", fmt::format("{} is missing", command.arguments[i].name), ""});
     }
   }
+}
+
+/// What may follow a first word.
+std::vector<std::string> second_words(std::span<const CommandSpec> commands,
+                                      std::string_view first) {
+  std::vector<std::string> seconds;
+  const std::string prefix = std::string(first) + ' ';
+  for (const CommandSpec& command : commands) {
+    if (!command.hidden && command.name.starts_with(prefix)) {
+      seconds.push_back(command.name.substr(prefix.size()));
+    }
+  }
+  return seconds;
+}
+
+Diagnostic unknown_second_word(std::string_view first, const std::string& word,
+                               const std::vector<std::string>& seconds) {
+  const std::string hint = did_you_mean(word, seconds);
+  return {"", fmt::format("unknown command '{} {}'", first, printable(word)),
+          hint.empty() ? fmt::format("there is {} {}", first, join(seconds, ", ")) : hint};
 }
 
 /// "models imprt": a command without arguments of its own is followed by a word, and others begin
@@ -176,19 +200,28 @@ void check_second_word(std::span<const CommandSpec> commands, FoundCommand& foun
       words[found.words].starts_with('-')) {
     return;
   }
-  std::vector<std::string> seconds;
-  const std::string prefix = found.command->name + ' ';
-  for (const CommandSpec& command : commands) {
-    if (!command.hidden && command.name.starts_with(prefix)) {
-      seconds.push_back(command.name.substr(prefix.size()));
-    }
-  }
+  const std::vector<std::string> seconds = second_words(commands, found.command->name);
   if (!seconds.empty()) {
-    const std::string& word = words[found.words];
-    problems.push_back({"", fmt::format("unknown command '{}{}'", prefix, printable(word)),
-                        did_you_mean(word, seconds)});
+    problems.push_back(unknown_second_word(found.command->name, words[found.words], seconds));
     found.command = nullptr;
   }
+}
+
+/// "baseline lst": no command has this name, but others begin with it.
+Diagnostic unknown_command(std::span<const CommandSpec> commands,
+                           std::span<const std::string> words,
+                           const std::vector<std::string>& candidates) {
+  const std::string word = words.empty() ? std::string() : words[0];
+  const std::vector<std::string> seconds = second_words(commands, word);
+  if (seconds.empty()) {
+    return {"", fmt::format("unknown command '{}'", printable(word)),
+            did_you_mean(word, candidates)};
+  }
+  if (words.size() == 1 || words[1].starts_with('-')) {
+    return {"", fmt::format("'{}' is the beginning of a command", word),
+            fmt::format("there is {} {}", word, join(seconds, ", "))};
+  }
+  return unknown_second_word(word, words[1], seconds);
 }
 
 }  // namespace
@@ -204,6 +237,16 @@ std::string CommandLine::value(std::string_view name, std::string_view otherwise
   return given == nullptr ? std::string(otherwise) : given->value;
 }
 
+std::vector<std::string> CommandLine::values(std::string_view name) const {
+  std::vector<std::string> all;
+  for (const GivenOption& given : options) {
+    if (given.name == name) {
+      all.push_back(given.value);
+    }
+  }
+  return all;
+}
+
 std::optional<std::string> CommandLine::argument(std::size_t index) const {
   return index < arguments.size() ? std::optional(arguments[index]) : std::nullopt;
 }
@@ -214,8 +257,9 @@ FoundCommand find_command(std::span<const CommandSpec> commands, std::span<const
   std::vector<std::string> candidates;
   for (const CommandSpec& command : commands) {
     const std::vector<std::string> parts = split(command.name, ' ');
-    if (!command.hidden && parts.size() == 1) {
-      candidates.push_back(command.name);
+    if (!command.hidden &&
+        std::find(candidates.begin(), candidates.end(), parts[0]) == candidates.end()) {
+      candidates.push_back(parts[0]);
     }
     if (parts.size() <= words.size() && parts.size() > found.words &&
         std::equal(parts.begin(), parts.end(), words.begin())) {
@@ -223,11 +267,8 @@ FoundCommand find_command(std::span<const CommandSpec> commands, std::span<const
     }
   }
   if (found.command == nullptr) {
-    const std::string word = words.empty() ? std::string() : words[0];
-    problems.push_back(
-        {"", fmt::format("unknown command '{}'", printable(word)), did_you_mean(word, candidates)});
-  }
-  if (found.command != nullptr) {
+    problems.push_back(unknown_command(commands, words, candidates));
+  } else {
     check_second_word(commands, found, words, problems);
   }
   return found;
@@ -256,12 +297,17 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
   }
   for (std::size_t i = 0; i < parser.options.size(); ++i) {
     const OptionSpec& option = parser.options[i];
-    const std::vector<std::string>& results = parser.handles[i]->results();
+    std::vector<std::string> results = parser.handles[i]->results();
+    if (option.takes_value) {
+      for (std::string& result : results) {
+        result.erase(0, result.starts_with(kValueMark) ? 1 : 0);  // "-b4" has none
+      }
+    }
     if (results.empty()) {
       continue;
     }
     const std::string spelled = spelled_as(parser, option, words);
-    if (option.takes_value && results.size() > 1) {
+    if (option.takes_value && results.size() > 1 && !option.repeatable) {
       problems.push_back(
           {spelled,
            fmt::format("given {} times ({})", results.size(), printable(join(results, ", "))),
@@ -271,10 +317,13 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
       line.help = true;
       continue;
     }
-    line.options.push_back({option.name, spelled, option.takes_value ? results.front() : ""});
+    const std::size_t count = option.repeatable ? results.size() : 1;
+    for (std::size_t k = 0; k < count; ++k) {
+      line.options.push_back({option.name, spelled, option.takes_value ? results[k] : ""});
+    }
   }
-  line.arguments =
-      arguments_of(parser.app.remaining(), parser, !command.arguments.empty(), problems);
+  const bool needs_arguments = !command.arguments.empty() && command.arguments.front().required;
+  line.arguments = arguments_of(parser.app.remaining(), parser, needs_arguments, problems);
   if (!line.help) {
     check_arguments(command, line.arguments, problems);
   }
@@ -311,7 +360,8 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t width) {
 std::string command_help(const CommandSpec& command, std::size_t width) {
   std::string usage = "usage: tunebench " + command.name;
   for (const ArgumentSpec& argument : command.arguments) {
-    usage += argument.required ? " " + argument.name : " [" + argument.name + "]";
+    const std::string name = argument.name + (argument.repeats ? "..." : "");
+    usage += argument.required ? " " + name : " [" + name + "]";
   }
   const std::string after = command.words_after.empty() ? "" : " [-- " + command.words_after + "]";
   std::string text =

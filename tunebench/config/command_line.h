@@ -18,6 +18,7 @@ struct OptionSpec {
   std::string value_name = {};            ///< what stands for the value in the help: "N", "FILE"
   std::string help = {};                  ///< one sentence or two; wrapped when shown
   std::string group = {};                 ///< heading in the help; empty: "options"
+  bool repeatable = false;                ///< may be given several times
 };
 
 /// One word of the command line that is no option.
@@ -25,6 +26,7 @@ struct ArgumentSpec {
   std::string name;  ///< "FILE"
   std::string help = {};
   bool required = true;
+  bool repeats = false;  ///< the last argument: any number of words
 };
 
 /// A command of one word ("run") or two ("models import").
@@ -56,10 +58,12 @@ struct CommandLine {
   std::vector<std::string> words_after;  ///< as given after "--", where the command takes them
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// nullptr when it was not given.
+  /// The first of that name; nullptr when it was not given.
   [[nodiscard]] const GivenOption* find(std::string_view name) const;
   /// The value, or `otherwise` when it was not given.
   [[nodiscard]] std::string value(std::string_view name, std::string_view otherwise = "") const;
+  /// All values of a repeatable option, as given.
+  [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
   [[nodiscard]] std::optional<std::string> argument(std::size_t index) const;
 };
 

@@ -68,6 +68,21 @@ TEST(CommandLine, KeepsUnderscoresOfValues) {
   EXPECT_EQ(parse_good(run_command(), {"--model", "a=b_c"}).value("model_name"), "a=b_c");
 }
 
+TEST(CommandLine, TakesValuesThatLookLikeOptions) {
+  EXPECT_EQ(parse_good(run_command(), {"--model", "-tokens_per_s"}).value("model_name"),
+            "-tokens_per_s");
+  EXPECT_EQ(parse_good(run_command(), {"-m", "--x,y"}).value("model_name"), "--x,y");
+}
+
+TEST(CommandLine, RepeatableOptionsKeepAllValues) {
+  CommandSpec command = run_command();
+  command.options[0].repeatable = true;
+  const CommandLine line = parse_good(command, {"-m", "a", "--fresh", "--model=b"});
+  EXPECT_THAT(line.values("model_name"), ElementsAre("a", "b"));
+  EXPECT_EQ(line.value("model_name"), "a");
+  EXPECT_THAT(line.values("batch_size"), IsEmpty());
+}
+
 TEST(CommandLine, TakesNegativeBracketedAndEmptyValues) {
   EXPECT_EQ(parse_good(run_command(), {"--max-steps", "-1"}).value("max_steps"), "-1");
   EXPECT_EQ(parse_good(run_command(), {"--model", R"(["a","b"])"}).value("model_name"),
@@ -189,6 +204,22 @@ TEST(Wrap, BreaksAtBlanksAndIndents) {
 TEST(ShellLine, QuotesWhatAShellWouldSplit) {
   const std::vector<std::string> words{"run", "--model", "it's a", "", "a,b"};
   EXPECT_EQ(shell_line(words), R"(run --model 'it'\''s a' '' a,b)");
+}
+
+TEST(ParseCommandLine, OptionsAndArgumentsThatRepeat) {
+  const CommandSpec command{
+      .name = "run",
+      .arguments = {{.name = "FILE", .required = false, .repeats = true}},
+      .options = {{.name = "where", .value_name = "EXPR", .repeatable = true}, {.name = "order"}}};
+  Diagnostics problems;
+  const std::vector<std::string> words{"a.yaml", "--where", "a > 1", "b.yaml", "--where=b < 2"};
+  const CommandLine line = parse_command_line(command, words, problems);
+  EXPECT_TRUE(problems.empty());
+  ASSERT_EQ(line.options.size(), 2U);
+  EXPECT_EQ(line.options[0].value, "a > 1");
+  EXPECT_EQ(line.options[1].value, "b < 2");
+  EXPECT_EQ(line.arguments, (std::vector<std::string>{"a.yaml", "b.yaml"}));
+  EXPECT_NE(command_help(command, 80).find("tunebench run [FILE...] [options]"), std::string::npos);
 }
 
 }  // namespace

@@ -80,14 +80,14 @@ std::optional<std::int64_t> tokenizer_length_limit(const model::ModelSource& sou
                 fmt::format("{}: model_max_length is {}, not a number from 1 on", origin,
                             limit->is_number() ? limit->dump() : limit->kind_name()));
   }
-  if (limit->as_double() >= static_cast<double>(source.spec.max_positions)) {
+  if (limit->as_double() >= static_cast<double>(model::longest_sequence(source.spec))) {
     return std::nullopt;
   }
   return static_cast<std::int64_t>(limit->as_double());
 }
 
 std::int64_t effective_length(const model::ModelSource& source, std::int64_t requested) {
-  const std::int64_t length = std::min(requested, source.spec.max_positions);
+  const std::int64_t length = std::min(requested, model::longest_sequence(source.spec));
   return std::min(length, tokenizer_length_limit(source).value_or(length));
 }
 

@@ -15,16 +15,9 @@ namespace {
 /// More than this is a slip of the hand. A point takes about 5 kB here and seconds to measure.
 constexpr std::int64_t kMostPoints = 100'000;
 
-std::vector<std::string> property_names() {
-  std::vector<std::string> names;
-  for (const Property& property : properties()) {
-    names.push_back(property.name);
-  }
-  return names;
-}
-
-void report(Diagnostics& problems, std::string text, std::string hint = "") {
-  problems.push_back({"", std::move(text), std::move(hint)});
+void report(Diagnostics& problems, const std::string& where, std::string text,
+            std::string hint = "") {
+  problems.push_back({where, std::move(text), std::move(hint)});
 }
 
 std::string runnable_experiments() {
@@ -58,36 +51,32 @@ const Json* fixed_value(const Experiment& experiment, std::string_view name) {
   return nullptr;
 }
 
-/// One dimension of the product.
-struct Dimension {
-  std::string property;
-  std::vector<Json> values;
-};
-
-std::optional<Dimension> check_given(const Experiment& experiment, const GivenValues& given,
-                                     std::set<std::string>& seen, Diagnostics& problems) {
+std::optional<GivenValues> check_given(const Experiment& experiment, const GivenValues& given,
+                                       std::set<std::string>& seen, Diagnostics& problems) {
   const Property* property = find_property(given.property);
   if (property == nullptr) {
-    report(problems, fmt::format("unknown input '{}'", printable(given.property)),
+    report(problems, given.where, fmt::format("unknown input '{}'", printable(given.property)),
            did_you_mean(given.property, property_names()));
     return std::nullopt;
   }
   if (!seen.insert(property->name).second) {
-    report(problems, property->name + " is given twice", "give all its values in one list");
+    report(problems, given.where, property->name + " is given twice",
+           "give all its values in one list");
     return std::nullopt;
   }
   if (const Json* fixed = fixed_value(experiment, property->name)) {
-    report(problems, fmt::format("{} cannot be set: {} fixes it at {}", property->name,
-                                 experiment.id, fixed->dump()));
+    report(problems, given.where,
+           fmt::format("{} cannot be set: {} fixes it at {}", property->name, experiment.id,
+                       fixed->dump()));
     return std::nullopt;
   }
   if (given.values.empty()) {
-    report(problems, property->name + " has no value");
+    report(problems, given.where, property->name + " has no value");
     return std::nullopt;
   }
-  Dimension dimension{property->name, {}};
+  GivenValues dimension{property->name, {}, given.where};
   for (const Json& value : given.values) {
-    if (std::optional<Json> checked = check_value(*property, value, "", problems)) {
+    if (std::optional<Json> checked = check_value(*property, value, given.where, problems)) {
       dimension.values.push_back(std::move(*checked));
     }
   }
@@ -97,7 +86,7 @@ std::optional<Dimension> check_given(const Experiment& experiment, const GivenVa
 void check_missing(const std::set<std::string>& seen, Diagnostics& problems) {
   for (const Property& property : properties()) {
     if (property.required && !seen.contains(property.name)) {
-      report(problems, property.name + " is missing",
+      report(problems, "", property.name + " is missing",
              property.short_options.empty()
                  ? ""
                  : fmt::format("give it with {}", split(property.short_options, ',').back()));
@@ -106,9 +95,9 @@ void check_missing(const std::set<std::string>& seen, Diagnostics& problems) {
 }
 
 /// Number of points, or a diagnostic when it is absurd.
-std::int64_t count_points(const std::vector<Dimension>& dimensions, Diagnostics& problems) {
+std::int64_t count_points(const std::vector<GivenValues>& dimensions, Diagnostics& problems) {
   double count = 1;
-  for (const Dimension& dimension : dimensions) {
+  for (const GivenValues& dimension : dimensions) {
     count *= static_cast<double>(dimension.values.size());
   }
   if (count <= static_cast<double>(kMostPoints)) {
@@ -117,7 +106,7 @@ std::int64_t count_points(const std::vector<Dimension>& dimensions, Diagnostics&
   const std::string shown =
       count < 1e15 ? with_thousands(static_cast<std::int64_t>(count)) : shortest(count);
   report(
-      problems,
+      problems, "",
       fmt::format("these values make {} points, more than {}", shown, with_thousands(kMostPoints)),
       "give fewer values");
   return 0;
@@ -132,53 +121,8 @@ Inputs default_inputs(const Experiment& experiment) {
   return inputs;
 }
 
-}  // namespace
-
-const Json& Point::input(std::string_view name) const {
-  const auto found = inputs.find(std::string(name));
-  if (found == inputs.end()) {
-    throw Error(ErrorCode::Internal, fmt::format("the point has no input '{}'", name));
-  }
-  return found->second;
-}
-
-std::vector<Point> expand(const Experiment& experiment, const std::vector<GivenValues>& given,
-                          Diagnostics& problems) {
-  const std::size_t before = problems.size();
-  if (!experiment.runnable) {
-    report(problems, fmt::format("{} cannot be run by this version", experiment.id),
-           fmt::format("it runs {}", runnable_experiments()));
-  }
-  std::vector<Dimension> dimensions;
-  std::set<std::string> seen;
-  for (const GivenValues& one : given) {
-    if (std::optional<Dimension> dimension = check_given(experiment, one, seen, problems)) {
-      dimensions.push_back(std::move(*dimension));
-    }
-  }
-  check_missing(seen, problems);
-  const std::int64_t count = count_points(dimensions, problems);
-  if (problems.size() > before) {
-    return {};
-  }
-  const Point base{experiment.id, default_inputs(experiment)};
-  std::vector<Point> points;
-  points.reserve(static_cast<std::size_t>(count));
-  for (std::int64_t number = 0; number < count; ++number) {
-    Point point = base;
-    // The number of a point, read with the last dimension as its lowest digit.
-    std::int64_t rest = number;
-    for (auto dimension = dimensions.rbegin(); dimension != dimensions.rend(); ++dimension) {
-      const auto size = static_cast<std::int64_t>(dimension->values.size());
-      point.inputs[dimension->property] = dimension->values[static_cast<std::size_t>(rest % size)];
-      rest /= size;
-    }
-    points.push_back(std::move(point));
-  }
-  return points;
-}
-
-std::string reuse_key(const Point& point, const KeyParts& parts) {
+/// Defaults filled in, those of the table first.
+Json all_inputs(const Point& point) {
   const Experiment* experiment = find_experiment(point.experiment);
   Json inputs = Json::object();
   for (const Property& property : properties()) {
@@ -191,15 +135,98 @@ std::string reuse_key(const Point& point, const KeyParts& parts) {
       inputs.set(name, value);
     }
   }
-  const Json key = Json::object({{"experiment", point.experiment},
-                                 {"inputs", std::move(inputs)},
-                                 {"metric_schema", parts.metric_schema},
-                                 {"trainer", parts.trainer},
-                                 {"trainer_version", parts.trainer_version},
-                                 {"hardware_class", parts.hardware_class},
-                                 {"model_fingerprint", parts.model_fingerprint},
-                                 {"dataset_fingerprint", parts.dataset_fingerprint}});
+  return inputs;
+}
+
+}  // namespace
+
+const Json& Point::input(std::string_view name) const {
+  const auto found = inputs.find(std::string(name));
+  if (found == inputs.end()) {
+    throw Error(ErrorCode::Internal, fmt::format("the point has no input '{}'", name));
+  }
+  return found->second;
+}
+
+const std::vector<std::string>& property_names() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Property& property : properties()) {
+      names.push_back(property.name);
+    }
+    return names;
+  }();
+  return kNames;
+}
+
+std::optional<Grid> make_grid(const Experiment& experiment, const std::vector<GivenValues>& given,
+                              Diagnostics& problems) {
+  const std::size_t before = problems.size();
+  if (!experiment.runnable) {
+    report(problems, "", fmt::format("{} cannot be run by this version", experiment.id),
+           fmt::format("it runs {}", runnable_experiments()));
+  }
+  Grid grid;
+  std::set<std::string> seen;
+  for (const GivenValues& one : given) {
+    if (std::optional<GivenValues> dimension = check_given(experiment, one, seen, problems)) {
+      grid.dimensions.push_back(std::move(*dimension));
+    }
+  }
+  check_missing(seen, problems);
+  if (problems.size() > before) {
+    return std::nullopt;
+  }
+  grid.base = default_inputs(experiment);
+  return grid;
+}
+
+std::vector<Point> expand(const Experiment& experiment, const std::vector<GivenValues>& given,
+                          Diagnostics& problems) {
+  const std::optional<Grid> grid = make_grid(experiment, given, problems);
+  const std::int64_t count = grid ? count_points(grid->dimensions, problems) : 0;
+  std::vector<Point> points;
+  points.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t number = 0; number < count; ++number) {
+    Point point{experiment.id, grid->base};
+    // The number of a point, read with the last dimension as its lowest digit.
+    std::int64_t rest = number;
+    for (auto dimension = grid->dimensions.rbegin(); dimension != grid->dimensions.rend();
+         ++dimension) {
+      const auto size = static_cast<std::int64_t>(dimension->values.size());
+      point.inputs[dimension->property] = dimension->values[static_cast<std::size_t>(rest % size)];
+      rest /= size;
+    }
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+std::string reuse_key(const Point& point, const KeyParts& parts) {
+  Json key = Json::object({{"experiment", point.experiment},
+                           {"inputs", all_inputs(point)},
+                           {"metric_schema", parts.metric_schema},
+                           {"trainer", parts.trainer},
+                           {"trainer_version", parts.trainer_version},
+                           {"hardware_class", parts.hardware_class},
+                           {"model_fingerprint", parts.model_fingerprint},
+                           {"dataset_fingerprint", parts.dataset_fingerprint}});
+  // What only GPUs have stands only in their keys.
+  for (const auto& [name, value] :
+       {std::pair("driver", &parts.driver), {"cuda", &parts.cuda}, {"mig", &parts.mig}}) {
+    if (!value->empty()) {
+      key.set(name, *value);
+    }
+  }
   return sha256_hex(key.canonical());
+}
+
+std::string point_key(const Point& point, const KeyParts& parts) {
+  return sha256_hex(Json::object({{"experiment", point.experiment},
+                                  {"inputs", all_inputs(point)},
+                                  {"model_fingerprint", parts.model_fingerprint},
+                                  {"dataset_fingerprint", parts.dataset_fingerprint}})
+                        .canonical());
 }
 
 }  // namespace tunebench::experiment

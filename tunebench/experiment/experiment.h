@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,21 +45,38 @@ struct Point {
   }
 };
 
-/// Given values (several per property) to points: the product, last property varying fastest in
-/// the order given, defaults filled in. Unknown, doubled, missing and fixed properties, values out
-/// of their domain, an experiment that cannot be run and more than 100,000 points are diagnosed;
-/// then the result is empty.
+/// Values given for one property.
 struct GivenValues {
   std::string property;
   std::vector<Json> values;
+  std::string where = {};  ///< "plan.yaml:9:5" or "--batch", for messages
 };
+
+/// A checked product of values: one point for each choice of them.
+struct Grid {
+  std::vector<GivenValues> dimensions;  ///< in the order given, each with at least one value
+  Inputs base;                          ///< defaults and fixed parameters of all the others
+};
+/// Given values to a grid. Unknown, doubled, missing and fixed properties, values out of their
+/// domain and an experiment that cannot be run are diagnosed; then there is none.
+std::optional<Grid> make_grid(const Experiment& experiment, const std::vector<GivenValues>& given,
+                              Diagnostics& problems);
+
+/// The points of make_grid: the product, last property varying fastest in the order given. More
+/// than 100,000 points are diagnosed, too; then the result is empty.
 std::vector<Point> expand(const Experiment& experiment, const std::vector<GivenValues>& given,
                           Diagnostics& problems);
 
-/// The rules between properties (batch against GPUs, GPUs against nodes, ...) and what the point's
-/// trainer cannot do ("fast_moe 2 is not supported by trainer native"). A property that a trainer
-/// does not read is accepted only with its default. Trainer simulated takes all values and as many
-/// GPUs as it is told. trainer_rules.h says what each can do.
+/// Names of all properties, for the nearest word.
+const std::vector<std::string>& property_names();
+
+/// The rules that hold wherever a point is measured: batch against GPUs, GPUs against nodes, ...
+void check_rules(const Point& point, Diagnostics& problems);
+
+/// The rules of check_rules and what the point's trainer cannot do ("fast_moe 2 is not supported by
+/// trainer native"). A property that a trainer does not read is accepted only with its default.
+/// Trainer simulated takes all values and as many GPUs as it is told. trainer_rules.h says what
+/// each can do.
 void validate(const Point& point, Diagnostics& problems);
 /// The same for a machine with that many GPUs.
 void validate(const Point& point, int gpus_here, Diagnostics& problems);
@@ -71,9 +89,14 @@ struct KeyParts {
   std::string hardware_class;
   std::string model_fingerprint;
   std::string dataset_fingerprint;
+  std::string driver = {};  ///< major version; of points on GPUs, as the next two
+  std::string cuda = {};    ///< major version
+  std::string mig = {};     ///< profile of the slice
 };
 /// sha256 of the canonical JSON of inputs and parts (spec: numbers in shortest exact form, keys
 /// sorted, defaults filled in).
 std::string reuse_key(const Point& point, const KeyParts& parts);
+/// The same of what is measured alone: experiment, inputs, fingerprints.
+std::string point_key(const Point& point, const KeyParts& parts);
 
 }  // namespace tunebench::experiment

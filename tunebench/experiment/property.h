@@ -55,8 +55,9 @@ std::optional<Json> check_value(const Property& property, const Json& value, std
 std::optional<Json> parse_value(const Property& property, std::string_view text,
                                 std::string_view where, Diagnostics& problems);
 
-/// Reads "4", "4,8", "1..8", "512..2048:512" (inclusive, with step), or a JSON list. A comma inside
-/// a text is written "\,". A value given twice counts once. All mistakes are reported.
+/// Reads "4", "4,8", "1..8", "512..2048:512" (inclusive, with step), "1e-6..1e-3*10" (inclusive, by
+/// a factor), or a JSON list. A comma inside a text is written "\,". A value given twice counts
+/// once. All mistakes are reported.
 std::vector<Json> parse_values(const Property& property, std::string_view text,
                                std::string_view where, Diagnostics& problems);
 

@@ -1,6 +1,5 @@
 // Several values in one text: lists, ranges, JSON arrays.
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -8,14 +7,10 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/property.h"
+#include "tunebench/experiment/range.h"
 
 namespace tunebench::experiment {
 namespace {
-
-/// A range longer than this is a slip of the hand.
-constexpr double kMostValues = 1'000'000;
-/// Rounding of (last - first) / step that still counts as reaching the last value: 0..1:0.1.
-constexpr double kStepSlack = 1e-9;
 
 class ValueList {
  public:
@@ -34,33 +29,42 @@ class ValueList {
     }
   }
 
-  /// "1..8" or "512..2048:512".
+  /// "1..8", "512..2048:512" or "1e-6..1e-3*10".
   void add_range(std::string_view item) {
     const std::size_t dots = item.find("..");
     const std::string_view first_text = trim(item.substr(0, dots));
     std::string_view last_text = trim(item.substr(dots + 2));
-    std::optional<double> step;
-    if (const std::size_t colon = last_text.find(':'); colon != std::string_view::npos) {
-      step = parse_real(trim(last_text.substr(colon + 1)));
-      if (!step || !(*step > 0) || !std::isfinite(*step)) {
-        return problem(fmt::format("{}: the step of '{}' must be a number above 0", property_.name,
-                                   printable(item)));
+    const std::size_t sign = last_text.find_first_of(":*");
+    const bool grows = sign != std::string_view::npos && last_text[sign] == '*';
+    std::optional<Decimal> step;
+    if (sign != std::string_view::npos) {
+      step = parse_decimal(trim(last_text.substr(sign + 1)));
+      if (!step || step->digits <= 0) {
+        return problem(fmt::format("{}: the {} of '{}' must be a number above {}", property_.name,
+                                   grows ? "factor" : "step", printable(item), grows ? 1 : 0));
       }
-      last_text = trim(last_text.substr(0, colon));
+      last_text = trim(last_text.substr(0, sign));
     } else if (property_.type == ValueType::Integer || property_.domain.interval) {
-      step = property_.domain.interval.value_or(1.0);
+      step = decimal_of(property_.domain.interval.value_or(1.0));
     }
-    const std::optional<double> first = parse_real(first_text);
-    const std::optional<double> last = parse_real(last_text);
-    if (!first || !last || !std::isfinite(*first) || !std::isfinite(*last)) {
+    const std::optional<Decimal> first = parse_decimal(first_text);
+    const std::optional<Decimal> last = parse_decimal(last_text);
+    if (!first || !last) {
       return problem(fmt::format("{}: '{}' is not a range", property_.name, printable(item)),
-                     "write 1..8 or 512..2048:512");
+                     "write 1..8, 512..2048:512 or 1e-6..1e-3*10");
     }
     if (!step) {
       return problem(fmt::format("{}: '{}' needs a step", property_.name, printable(item)),
-                     fmt::format("write {}..{}:STEP", first_text, last_text));
+                     fmt::format("write {}..{}:STEP or {}..{}*FACTOR", first_text, last_text,
+                                 first_text, last_text));
     }
-    add_numbers(*first, *last, *step, item);
+    if (compare(*first, *last) > 0) {
+      return problem(fmt::format("{}: '{}' runs backwards", property_.name, printable(item)),
+                     fmt::format("write {}..{}", last->text(), first->text()));
+    }
+    add_members(
+        grows ? factor_members(*first, *last, *step) : stepped_members(*first, *last, *step, true),
+        number_of(*first), number_of(*last), item);
   }
 
   [[nodiscard]] std::vector<Json> take() { return std::move(values_); }
@@ -70,27 +74,23 @@ class ValueList {
   }
 
  private:
-  void add_numbers(double first, double last, double step, std::string_view item) {
-    if (first > last) {
-      return problem(fmt::format("{}: '{}' runs backwards", property_.name, printable(item)),
-                     fmt::format("write {}..{}", shortest(last), shortest(first)));
-    }
-    const double count = std::floor((last - first) / step + kStepSlack) + 1.0;
-    if (count > kMostValues) {
-      return problem(fmt::format("{}: '{}' is {} values, more than {}", property_.name,
-                                 printable(item), shortest(count), shortest(kMostValues)));
+  void add_members(const Members& members, const Json& first, const Json& last,
+                   std::string_view item) {
+    if (!members.problem.empty()) {
+      return problem(fmt::format("{}: '{}' {}", property_.name, printable(item), members.problem));
     }
     // Both ends are judged first, so that a range that is out of the domain is one mistake or two
     // and not thousands.
     const std::size_t before = problems_.size();
-    check_value(property_, Json(first), where_, problems_);
+    check_value(property_, first, where_, problems_);
     if (last != first) {
-      check_value(property_, Json(last), where_, problems_);
+      check_value(property_, last, where_, problems_);
     }
-    for (double i = 0; i < count && problems_.size() == before; ++i) {
-      // 15 digits: 0..1:0.1 gives 0.3 and not 0.30000000000000004.
-      const double value = first + i * step;
-      add_value(Json(parse_real(fmt::format("{:.15g}", value)).value_or(value)));
+    for (const Json& value : members.values) {
+      if (problems_.size() > before) {
+        return;
+      }
+      add_value(value);
     }
   }
 

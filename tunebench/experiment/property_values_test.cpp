@@ -52,8 +52,19 @@ TEST(ParseValuesTest, ReadsRangesWithBothEnds) {
 TEST(ParseValuesTest, RangesOfRealsNeedAStepAndGiveRoundNumbers) {
   EXPECT_THAT(good("warmup_ratio", "0..0.4:0.1"), ElementsAre(0.0, 0.1, 0.2, 0.3, 0.4));
   EXPECT_THAT(parse_list("warmup_ratio", "0..1").lines,
-              ElementsAre("warmup_ratio: '0..1' needs a step - write 0..1:STEP"));
+              ElementsAre("warmup_ratio: '0..1' needs a step - write 0..1:STEP or 0..1*FACTOR"));
   EXPECT_THAT(good("num_train_epochs", "1..3"), ElementsAre(1.0, 2.0, 3.0));
+}
+
+TEST(ParseValuesTest, RangesGrowByAFactor) {
+  EXPECT_THAT(good("learning_rate", "1e-6..1e-3*10"), ElementsAre(1e-6, 1e-5, 1e-4, 1e-3));
+  EXPECT_THAT(good("batch_size", "1..20*2"), ElementsAre(1, 2, 4, 8, 16));
+  EXPECT_THAT(parse_list("batch_size", "1..8*1").lines,
+              ElementsAre("batch_size: '1..8*1' needs a factor above 1"));
+  EXPECT_THAT(parse_list("batch_size", "1..8*x").lines,
+              ElementsAre("batch_size: the factor of '1..8*x' must be a number above 1"));
+  EXPECT_THAT(parse_list("learning_rate", "0..1*10").lines,
+              ElementsAre("learning_rate: '0..1*10' must begin above 0 to grow by a factor"));
 }
 
 TEST(ParseValuesTest, MixesValuesAndRangesAndDropsDoubles) {
@@ -102,8 +113,9 @@ TEST(ParseValuesTest, RefusesEmptyPlaces) {
 TEST(ParseValuesTest, RefusesBrokenRanges) {
   EXPECT_THAT(parse_list("batch_size", "8..1").lines,
               ElementsAre("batch_size: '8..1' runs backwards - write 1..8"));
-  EXPECT_THAT(parse_list("batch_size", "1..").lines,
-              ElementsAre("batch_size: '1..' is not a range - write 1..8 or 512..2048:512"));
+  EXPECT_THAT(
+      parse_list("batch_size", "1..").lines,
+      ElementsAre("batch_size: '1..' is not a range - write 1..8, 512..2048:512 or 1e-6..1e-3*10"));
   EXPECT_THAT(parse_list("batch_size", "1..8:0").lines,
               ElementsAre("batch_size: the step of '1..8:0' must be a number above 0"));
   EXPECT_THAT(parse_list("batch_size", "1..8:x").lines,

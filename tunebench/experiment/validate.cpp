@@ -19,11 +19,15 @@ class Rules {
   Rules(const Point& point, int gpus_here, Diagnostics& problems)
       : point_(point), gpus_here_(gpus_here), problems_(problems) {}
 
-  void check() {
+  void check_everywhere() {
     check_batch();
     check_nodes();
     check_experts();
     check_quantised_dtype();
+  }
+
+  void check() {
+    check_everywhere();
     const TrainerRules* trainer = find_trainer_rules(point_.text("trainer"));
     if (trainer == nullptr) {
       return;  // not in the property's domain, which is told elsewhere
@@ -235,6 +239,10 @@ class Rules {
 };
 
 }  // namespace
+
+void check_rules(const Point& point, Diagnostics& problems) {
+  Rules(point, 0, problems).check_everywhere();
+}
 
 void validate(const Point& point, int gpus_here, Diagnostics& problems) {
   Rules(point, gpus_here, problems).check();

@@ -94,8 +94,9 @@ Return nvmlDeviceGetUUID(Device device, char* out, unsigned size) {
                                                      "GPU-af7b61d8-0000-4000-8000-000000000001"};
   return text(out, size, kUuids[number_of(device) % 2]);
 }
-Return nvmlDeviceGetName(Device, char* out, unsigned size) {
-  return text(out, size, "Fake H200");
+Return nvmlDeviceGetName(Device device, char* out, unsigned size) {
+  const bool slice = device == reinterpret_cast<Device>(std::uintptr_t{100});
+  return text(out, size, slice ? "Fake H200 MIG 1g.18gb" : "Fake H200");
 }
 Return nvmlDeviceGetMemoryInfo(Device device, Memory* memory) {
   *memory = {1000, 1000 - 300 * (number_of(device) + 1), 300 * (number_of(device) + 1)};

@@ -324,6 +324,19 @@ std::optional<std::string> GpuMonitor::link(int first, int second) const {
   return kNames[static_cast<std::size_t>(std::clamp(level / 10, 0, 5))];
 }
 
+std::string GpuMonitor::mig_profile(std::string_view uuid) const {
+  constexpr std::string_view kBefore = "MIG ";  // NVIDIA H200 MIG 1g.18gb
+  const nvml::Api& api = state_->api;
+  nvml::Device slice = nullptr;
+  if (!uuid.starts_with("MIG-") || api.nvmlDeviceGetHandleByUUID == nullptr ||
+      api.nvmlDeviceGetHandleByUUID(std::string(uuid).c_str(), &slice) != nvml::kSuccess) {
+    return "";
+  }
+  const std::string name = state_->string_of(api.nvmlDeviceGetName, slice);
+  const std::size_t place = name.rfind(kBefore);
+  return place == std::string::npos ? "" : name.substr(place + kBefore.size());
+}
+
 std::vector<int> GpuMonitor::resolve_visible(std::string_view visible) const {
   std::vector<int> chosen;
   if (trim(visible).empty()) {

@@ -76,6 +76,9 @@ class GpuMonitor {
   /// bridge), NODE (NUMA node), SYS (between sockets). nullopt when the driver does not tell.
   [[nodiscard]] std::optional<std::string> link(int first, int second) const;
 
+  /// "1g.18gb" for the MIG UUID of a slice; empty for any other name and where NVML does not tell.
+  [[nodiscard]] std::string mig_profile(std::string_view uuid) const;
+
   /// Devices named by CUDA_VISIBLE_DEVICES: numbers, full UUIDs, unambiguous prefixes. MIG UUIDs
   /// resolve to the device that holds the slice when NVML knows it. "" gives none.
   /// Errors: InvalidInput naming what is unknown or ambiguous; never falls back to device 0.

@@ -74,6 +74,7 @@ TEST_F(MeasureChildTest, MeasuresAChildUntilTheWindowIsCompleteAndStopsIt) {
   EXPECT_NEAR(counted, record.number("tokens_nonpad").value(), 1e-6);
   EXPECT_GT(record.number("wall_s").value(), record.number("timed_s").value());
   EXPECT_GT(record.number("host_peak_bytes").value(), 0);
+  EXPECT_EQ(record.number("peak_mem_bytes"), record.number("host_peak_bytes"));
   EXPECT_GE(record.number("setup_s").value(), 0);
   EXPECT_EQ(record.log_path, display_path(request.log_file) + ".gz");
 }

@@ -180,6 +180,10 @@ void set_process_fields(Record& record, const Observed& seen, const Tally& tally
   if (host_peak > 0) {
     record.set("host_peak_bytes", host_peak);
   }
+  const Json& device_peak = record.get("device_peak_bytes");
+  if (!device_peak.is_null() || host_peak > 0) {
+    record.set("peak_mem_bytes", device_peak.is_null() ? Json(host_peak) : device_peak);
+  }
   set_load_time(record, seen.phases);
   const double wall_s = seconds(seen.ended_ns - seen.started_ns);
   record.set("wall_s", wall_s);

@@ -174,6 +174,17 @@ TEST(HostPeakTest, CountsTheWholeTree) {
   EXPECT_EQ(host_peak_bytes(seen), 500);
 }
 
+TEST(MeasuredFieldsTest, ThePeakIsThatOfTheDeviceWhereThereIsOne) {
+  record::Record record;
+  Observed seen = observed();
+  seen.memory = trainer::MemoryEvent{.host_peak_bytes = 70};
+  set_process_fields(record, seen, two_steps());
+  EXPECT_EQ(record.get("peak_mem_bytes").as_int(), 70);
+  seen.memory->device_peak_bytes = 30;
+  set_process_fields(record, seen, two_steps());
+  EXPECT_EQ(record.get("peak_mem_bytes").as_int(), 30);
+}
+
 TEST(HostPeakTest, DoesNotTakeTheControllersPeakForTheChilds) {
   Observed seen;
   seen.own_peak_resident_bytes = 300;

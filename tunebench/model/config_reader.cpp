@@ -70,6 +70,15 @@ bool ConfigReader::has_key(std::string_view key) const {
   return config_.find(key) != nullptr;
 }
 
+std::string_view ConfigReader::either(std::string_view first, std::string_view second) {
+  const Json* one = value(first);
+  const Json* other = second.empty() ? nullptr : value(second);
+  if (one != nullptr && other != nullptr && !(*one == *other)) {
+    throw unsupported(second, fmt::format("and {} says something else; keep one", first));
+  }
+  return one == nullptr && other != nullptr ? second : first;
+}
+
 std::int64_t ConfigReader::size(std::string_view key, std::int64_t largest) {
   const Json* found = value(key);
   const std::optional<std::int64_t> number = found ? whole(*found) : std::nullopt;

@@ -33,6 +33,12 @@ class ConfigReader {
   [[nodiscard]] bool stated(std::string_view key) const;
   [[nodiscard]] bool has_key(std::string_view key) const;
 
+  /// Whether somebody asked for it.
+  [[nodiscard]] bool was_read(std::string_view key) const { return read_.contains(key); }
+  /// The one of two names of the same thing that is stated; `first` when neither is. Errors:
+  /// Unsupported when they disagree.
+  std::string_view either(std::string_view first, std::string_view second);
+
   /// Keys that nobody asked for.
   [[nodiscard]] std::vector<std::string> unread() const;
 

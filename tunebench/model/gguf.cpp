@@ -21,6 +21,7 @@
 #include "tunebench/model/gguf_file.h"
 #include "tunebench/model/gguf_tokenizer.h"
 #include "tunebench/model/model_spec.h"
+#include "tunebench/model/rope.h"
 #include "tunebench/model/safetensors_writer.h"
 
 namespace tunebench::model {
@@ -169,7 +170,7 @@ ModelSpec read_spec(const GgufFile& file, const ImportedTokenizer& tokenizer) {
   const bool divides = spec.heads > 0 && spec.width % spec.heads == 0;
   spec.head_width =
       file.integer("llama.attention.key_length").value_or(divides ? spec.width / spec.heads : 0);
-  spec.rms_epsilon = file.real("llama.attention.layer_norm_rms_epsilon").value_or(1e-5);
+  spec.norm_epsilon = file.real("llama.attention.layer_norm_rms_epsilon").value_or(1e-5);
   spec.rope_theta = file.real("llama.rope.freq_base").value_or(10000.0);
   spec.stored_dtype = "bfloat16";
   spec.tied_head = file.find_tensor("output.weight") == nullptr;

@@ -106,7 +106,7 @@ TEST_F(GgufImportTest, MakesAFolderThatIsAModel) {
   import_gguf(golden("tiny.gguf"), target());
   const ModelSource source = resolve_model(target().string());
   EXPECT_EQ(source.spec.model_type, "llama");
-  EXPECT_EQ(source.spec.rms_epsilon, 1e-5);
+  EXPECT_EQ(source.spec.norm_epsilon, 1e-5);
   EXPECT_EQ(source.spec.rope_theta, 50000.0);
   EXPECT_EQ(source.spec.max_positions, 128);
   EXPECT_EQ(source.spec.bos_token, 1);

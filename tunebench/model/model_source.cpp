@@ -83,13 +83,11 @@ ModelSource folder_source(const std::filesystem::path& folder) {
   return source;
 }
 
-[[noreturn]] void not_built_in(const KnownModel& model) {
-  const std::string get = model.source.empty()
-                              ? std::string("give the folder that holds it")
-                              : fmt::format("download {} and give its folder", model.source);
+[[noreturn]] void has_no_preset(const KnownModel& model) {
+  const bool unpublished = model.source.empty() && model.reason.starts_with("its shape");
   throw Error(ErrorCode::Unsupported,
-              fmt::format("model '{}' is known by name, but its shape is not built in; {} {}",
-                          model.name, get, kSeeModels));
+              fmt::format("model '{}' is known by name, but {}{} {}", model.name, model.reason,
+                          unpublished ? "; give the folder that holds it" : "", kSeeModels));
 }
 
 [[noreturn]] void unknown_model(std::string_view name) {
@@ -137,7 +135,7 @@ ModelSource resolve_model(std::string_view model_name) {
       std::find_if(known_models().begin(), known_models().end(),
                    [&](const KnownModel& model) { return model.name == model_name; });
   if (known != known_models().end()) {
-    not_built_in(*known);
+    has_no_preset(*known);
   }
   unknown_model(model_name);
 }

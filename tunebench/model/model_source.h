@@ -17,13 +17,15 @@ struct Preset {
   ModelSpec spec;
 };
 
-/// smollm2-135m and tiny. tiny: two small layers, a step takes about a millisecond.
+/// smollm2-135m, tiny (two small layers, a step takes about a millisecond), then every known model
+/// whose shape is published and supported.
 const std::vector<Preset>& presets();
 
 /// A name of the model map of the reference system that this program knows of.
 struct KnownModel {
   std::string name;
   std::string source;  ///< public hub id, or empty when it was a folder of one cluster
+  std::string reason;  ///< why there is no preset of it; empty: there is
 };
 const std::vector<KnownModel>& known_models();
 
@@ -39,8 +41,8 @@ struct ModelSource {
 
 /// Resolves `model_name`: a preset name, else a path of a folder with config.json. Weights are
 /// checked against the shape (names, shapes, sizes, offsets), not read.
-/// Errors: NotFound with the nearest preset name; Unsupported for a known model whose shape is not
-/// built in; InvalidInput or Corrupt with the file's name.
+/// Errors: NotFound with the nearest preset name; Unsupported for a known model that has no preset,
+/// with the reason; InvalidInput or Corrupt with the file's name.
 ModelSource resolve_model(std::string_view model_name);
 
 }  // namespace tunebench::model

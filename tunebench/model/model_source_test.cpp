@@ -39,7 +39,7 @@ class ModelFolderTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST(ModelSourceTest, KnowsTwoPresets) {
+TEST(ModelSourceTest, KnowsPresetsToMeasureAndToTest) {
   const ModelSource smol = resolve_model("smollm2-135m");
   EXPECT_TRUE(smol.random_weights());
   EXPECT_EQ(smol.spec.layers, 30);
@@ -70,10 +70,14 @@ TEST(ModelSourceTest, KnowsTheNamesOfTheReferenceSystem) {
     names.insert(model.name);
   }
   EXPECT_EQ(names.size(), 41U);
-  EXPECT_EQ(message_of([] { resolve_model("granite-3-8b"); }),
-            "model 'granite-3-8b' is known by name, but its shape is not built in; download "
-            "ibm-granite/granite-3.0-8b-base and give its folder (see: tunebench models)");
-  EXPECT_EQ(code_of([] { resolve_model("llama-7b"); }), ErrorCode::Unsupported);
+  EXPECT_EQ(resolve_model("granite-3-8b").spec.model_type, "granite");
+  EXPECT_EQ(message_of([] { resolve_model("mixtral-8x7b-instruct-v0.1"); }),
+            "model 'mixtral-8x7b-instruct-v0.1' is known by name, but mixture of experts is not "
+            "supported yet (see: tunebench models)");
+  EXPECT_EQ(message_of([] { resolve_model("allam-1-13b"); }),
+            "model 'allam-1-13b' is known by name, but its shape is not published; give the folder "
+            "that holds it (see: tunebench models)");
+  EXPECT_EQ(code_of([] { resolve_model("granite-4.0-h-tiny"); }), ErrorCode::Unsupported);
 }
 
 TEST_F(ModelFolderTest, ReadsAFolder) {
@@ -136,6 +140,27 @@ TEST_F(ModelFolderTest, RefusesAnUntiedModelWithoutAHead) {
                            "says tie_word_embeddings false");
   write_folder(path(), untied, tensors_of(spec(untied)));
   EXPECT_EQ(parameter_count(resolve().spec), 13008);
+}
+
+TEST_F(ModelFolderTest, TakesTensorsWithoutTheFirstWordOfTheirNames) {
+  const Json bloom = Json::object(
+      {{"model_type", "bloom"}, {"vocab_size", 20}, {"n_embed", 8}, {"n_layer", 1}, {"n_head", 2}});
+  std::vector<TensorData> tensors = tensors_of(spec(bloom));
+  for (TensorData& tensor : tensors) {
+    ASSERT_EQ(tensor.name.rfind("transformer.", 0), 0U) << tensor.name;
+    tensor.name = tensor.name.substr(12);
+  }
+  // The head is the embedding; a copy of it may lie beside.
+  tensors.push_back(tensors.front());
+  tensors.back().name = "lm_head.weight";
+  write_folder(path(), bloom, tensors);
+  const WarningCatcher warnings;
+  EXPECT_EQ(resolve().spec.model_type, "bloom");
+  EXPECT_EQ(warnings.text(), "");
+  tensors.erase(tensors.begin() + 1);
+  write_folder(path(), bloom, tensors);
+  EXPECT_THAT(refusal(),
+              HasSubstr("tensor 'transformer.word_embeddings_layernorm.weight' is missing"));
 }
 
 TEST_F(ModelFolderTest, RefusesWrongShapesAndTypes) {

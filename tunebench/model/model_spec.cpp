@@ -1,47 +1,24 @@
 #include "tunebench/model/model_spec.h"
 
+#include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include "tunebench/model/parameter_groups.h"
 
 namespace tunebench::model {
 namespace {
 
-class ShapeList {
- public:
-  void add(std::string name, std::vector<std::int64_t> shape) {
-    shapes_.push_back({std::move(name), std::move(shape)});
+/// How many positions a token sees on average in a sequence of `length`, itself included.
+double positions_seen(std::int64_t length, std::int64_t window) {
+  const double whole = static_cast<double>(length);
+  if (window == 0 || window >= length) {
+    // Position t looks at t + 1 positions, so a token of the sequence at (length + 1) / 2 of them.
+    return (whole + 1.0) / 2.0;
   }
-
-  void add_projection(const std::string& name, std::int64_t out, std::int64_t in, bool bias) {
-    add(name + ".weight", {out, in});
-    if (bias) {
-      add(name + ".bias", {out});
-    }
-  }
-
-  std::vector<TensorShape> take() { return std::move(shapes_); }
-
- private:
-  std::vector<TensorShape> shapes_;
-};
-
-double llama3_frequency(double frequency, const RopeScaling& scaling) {
-  const double wavelength = 2.0 * std::numbers::pi / frequency;
-  const double original = static_cast<double>(scaling.original_max_positions);
-  if (wavelength < original / scaling.high_freq_factor) {
-    return frequency;
-  }
-  if (wavelength > original / scaling.low_freq_factor) {
-    return frequency / scaling.factor;
-  }
-  const double kept = (original / wavelength - scaling.low_freq_factor) /
-                      (scaling.high_freq_factor - scaling.low_freq_factor);
-  return kept * frequency + (1.0 - kept) * frequency / scaling.factor;
+  const double seen = static_cast<double>(window);
+  return (seen * (seen + 1.0) / 2.0 + (whole - seen) * seen) / whole;
 }
 
 }  // namespace
@@ -55,27 +32,15 @@ std::int64_t TensorShape::elements() const {
 }
 
 std::vector<TensorShape> tensor_shapes(const ModelSpec& spec) {
-  const std::int64_t q = spec.heads * spec.head_width;
-  const std::int64_t kv = spec.kv_heads * spec.head_width;
-  ShapeList list;
-  list.add("model.embed_tokens.weight", {spec.vocabulary, spec.width});
-  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    const std::string prefix = fmt::format("model.layers.{}.", layer);
-    list.add_projection(prefix + "self_attn.q_proj", q, spec.width, spec.qkv_bias);
-    list.add_projection(prefix + "self_attn.k_proj", kv, spec.width, spec.qkv_bias);
-    list.add_projection(prefix + "self_attn.v_proj", kv, spec.width, spec.qkv_bias);
-    list.add_projection(prefix + "self_attn.o_proj", spec.width, q, spec.output_bias);
-    list.add_projection(prefix + "mlp.gate_proj", spec.feed_forward, spec.width, spec.mlp_bias);
-    list.add_projection(prefix + "mlp.up_proj", spec.feed_forward, spec.width, spec.mlp_bias);
-    list.add_projection(prefix + "mlp.down_proj", spec.width, spec.feed_forward, spec.mlp_bias);
-    list.add(prefix + "input_layernorm.weight", {spec.width});
-    list.add(prefix + "post_attention_layernorm.weight", {spec.width});
+  std::vector<TensorShape> shapes;
+  for (ParameterGroup& group : parameter_groups(spec)) {
+    for (ParameterGroup::Part& part : group.parts) {
+      shapes.push_back({std::move(part.name), group.vector()
+                                                  ? std::vector{part.outputs}
+                                                  : std::vector{part.outputs, group.inputs}});
+    }
   }
-  list.add("model.norm.weight", {spec.width});
-  if (!spec.tied_head) {
-    list.add("lm_head.weight", {spec.vocabulary, spec.width});
-  }
-  return list.take();
+  return shapes;
 }
 
 std::int64_t parameter_count(const ModelSpec& spec) {
@@ -89,31 +54,34 @@ std::int64_t parameter_count(const ModelSpec& spec) {
 TrainingFlops training_flops_per_token(const ModelSpec& spec, std::int64_t length) {
   const double layers = static_cast<double>(spec.layers);
   const double width = static_cast<double>(spec.width);
-  const double q = static_cast<double>(spec.heads * spec.head_width);
-  const double kv = static_cast<double>(spec.kv_heads * spec.head_width);
-  // Position t looks at t + 1 positions, so a token of the sequence at (length + 1) / 2 of them.
-  const double seen = (static_cast<double>(length) + 1.0) / 2.0;
+  const double q = static_cast<double>(spec.query_width());
+  const double kv = static_cast<double>(spec.key_width());
+  double seen = 0;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
+    seen += positions_seen(length, spec.local(layer) ? spec.window : 0);
+  }
   return {
       .projections = 2.0 * layers * width * (2.0 * q + 2.0 * kv),
-      .mlp = 2.0 * layers * 3.0 * width * static_cast<double>(spec.feed_forward),
+      .mlp = 2.0 * layers * (spec.gated_mlp ? 3.0 : 2.0) * width *
+             static_cast<double>(spec.feed_forward),
       .head = 2.0 * width * static_cast<double>(spec.vocabulary),
-      .attention = 2.0 * layers * 2.0 * q * seen,
+      .attention = 2.0 * 2.0 * q * seen,
   };
 }
 
-std::vector<double> rope_frequencies(const ModelSpec& spec) {
-  std::vector<double> frequencies;
-  for (std::int64_t pair = 0; pair < spec.head_width / 2; ++pair) {
-    const double exponent = 2.0 * static_cast<double>(pair) / static_cast<double>(spec.head_width);
-    double frequency = std::pow(spec.rope_theta, -exponent);
-    if (spec.rope_scaling.type == RopeScaling::Type::Linear) {
-      frequency /= spec.rope_scaling.factor;
-    } else if (spec.rope_scaling.type == RopeScaling::Type::Llama3) {
-      frequency = llama3_frequency(frequency, spec.rope_scaling);
-    }
-    frequencies.push_back(frequency);
+std::int64_t longest_sequence(const ModelSpec& spec) {
+  const RopeScaling& scaling = spec.rope_scaling;
+  const auto stretched = [&](std::int64_t trained) {
+    return static_cast<std::int64_t>(static_cast<double>(trained) * scaling.factor);
+  };
+  switch (scaling.type) {
+    case RopeScaling::Type::Dynamic:
+      return std::max(spec.max_positions, stretched(spec.max_positions));
+    case RopeScaling::Type::Yarn:
+      return std::max(spec.max_positions, stretched(scaling.original_max_positions));
+    default:
+      return spec.max_positions;
   }
-  return frequencies;
 }
 
 std::int64_t state_bytes_full_fine_tuning(const ModelSpec& spec) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tunebench/model/model_source.h"
+#include "tunebench/model/rope.h"
 #include "tunebench/model/test_folder.h"
 
 namespace tunebench::model {

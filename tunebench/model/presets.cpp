@@ -1,7 +1,9 @@
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tunebench/model/model_source.h"
+#include "tunebench/model/reference_models.h"
 
 namespace tunebench::model {
 namespace {
@@ -27,7 +29,7 @@ ModelSpec smollm2_135m() {
   spec.head_width = 64;
   spec.feed_forward = 1536;
   spec.max_positions = 8192;
-  spec.rms_epsilon = 1e-5;
+  spec.norm_epsilon = 1e-5;
   spec.rope_theta = 100000.0;
   spec.tied_head = true;
   spec.initializer_range = 1.0 / 24.0;
@@ -51,65 +53,22 @@ ModelSpec tiny() {
   return with_byte_tokens(spec);
 }
 
-std::vector<KnownModel> make_known_models() {
-  // An empty source: a folder of one cluster, or not public.
-  return {
-      {"allam-1-13b", ""},
-      {"granite-13b-v2", ""},
-      {"granite-20b-v2", ""},
-      {"granite-3-8b", "ibm-granite/granite-3.0-8b-base"},
-      {"granite-3.0-1b-a400m-base", "ibm-granite/granite-3.0-1b-a400m-base"},
-      {"granite-3.1-2b", "ibm-granite/granite-3.1-2b-base"},
-      {"granite-3.1-3b-a800m-instruct", "ibm-granite/granite-3.1-3b-a800m-instruct"},
-      {"granite-3.1-8b-instruct", "ibm-granite/granite-3.1-8b-instruct"},
-      {"granite-3.3-8b", "ibm-granite/granite-3.3-8b-base"},
-      {"granite-34b-code-base", ""},
-      {"granite-3b-1.5", ""},
-      {"granite-3b-code-base-128k", "ibm-granite/granite-3b-code-base-128k"},
-      {"granite-4.0-1b", "ibm-granite/granite-4.0-1b"},
-      {"granite-4.0-350m", "ibm-granite/granite-4.0-350m"},
-      {"granite-4.0-h-1b", "ibm-granite/granite-4.0-h-1b"},
-      {"granite-4.0-h-micro", "ibm-granite/granite-4.0-h-micro"},
-      {"granite-4.0-h-small", "ibm-granite/granite-4.0-h-small"},
-      {"granite-4.0-h-tiny", "ibm-granite/granite-4.0-h-tiny"},
-      {"granite-4.0-micro", "ibm-granite/granite-4.0-micro"},
-      {"granite-7b-base", "ibm-granite/granite-7b-base"},
-      {"granite-8b-code-base", ""},
-      {"granite-8b-code-base-128k", "ibm-granite/granite-8b-code-base-128k"},
-      {"granite-8b-code-instruct", ""},
-      {"granite-8b-japanese", ""},
-      {"granite-vision-3.2-2b", "ibm-granite/granite-vision-3.2-2b"},
-      {"hf-tiny-model-private/tiny-random-BloomForCausalLM", ""},
-      {"llama-13b", ""},
-      {"llama-7b", ""},
-      {"llama2-70b", ""},
-      {"llama3-70b", ""},
-      {"llama3-8b", ""},
-      {"llama3.1-405b", ""},
-      {"llama3.1-70b", ""},
-      {"llama3.1-8b", ""},
-      {"llama3.2-1b", "meta-llama/Llama-3.2-1B"},
-      {"llama3.2-3b", "meta-llama/Llama-3.2-3B"},
-      {"llava-v1.6-mistral-7b", "llava-hf/llava-v1.6-mistral-7b-hf"},
-      {"mistral-123b-v2", ""},
-      {"mistral-7b-v0.1", ""},
-      {"mixtral-8x7b-instruct-v0.1", ""},
-      {"smollm2-135m", "HuggingFaceTB/SmolLM2-135M"},
+std::vector<Preset> make_presets() {
+  std::vector<Preset> list = {
+      {"smollm2-135m", "the shape of SmolLM2-135M, random weights", smollm2_135m()},
+      {"tiny", "a Llama of two small layers for demos and tests, random weights", tiny()},
   };
+  for (Preset& preset : reference_models()) {
+    preset.spec = with_byte_tokens(std::move(preset.spec));
+    list.push_back(std::move(preset));
+  }
+  return list;
 }
 
 }  // namespace
 
 const std::vector<Preset>& presets() {
-  static const std::vector<Preset> list = {
-      {"smollm2-135m", "the shape of SmolLM2-135M, random weights", smollm2_135m()},
-      {"tiny", "a Llama of two small layers for demos and tests, random weights", tiny()},
-  };
-  return list;
-}
-
-const std::vector<KnownModel>& known_models() {
-  static const std::vector<KnownModel> list = make_known_models();
+  static const std::vector<Preset> list = make_presets();
   return list;
 }
 

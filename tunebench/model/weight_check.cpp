@@ -13,12 +13,12 @@
 #include "tunebench/base/files.h"
 #include "tunebench/base/log.h"
 #include "tunebench/base/text.h"
+#include "tunebench/model/model_family.h"
 
 namespace tunebench::model {
 namespace {
 
 constexpr std::string_view kHead = "lm_head.weight";
-constexpr std::string_view kEmbedding = "model.embed_tokens.weight";
 
 bool is_qkv_bias(std::string_view name) {
   return name.starts_with("model.layers.") &&
@@ -70,7 +70,7 @@ void check_expected(const SafetensorsSet& weights, const std::string& where,
                     const std::vector<TensorShape>& expected) {
   std::vector<std::string> missing;
   for (const TensorShape& tensor : expected) {
-    const StoredTensor* stored = weights.find(tensor.name);
+    const StoredTensor* stored = find_weight(weights, tensor.name);
     if (stored == nullptr) {
       missing.push_back(tensor.name);
       continue;
@@ -117,8 +117,9 @@ void check_unexpected(const SafetensorsSet& weights, const std::string& where,
                       const std::vector<TensorShape>& expected, const ModelSpec& spec) {
   std::set<std::string_view> names;
   for (const TensorShape& tensor : expected) {
-    names.insert(tensor.name);
+    names.insert(find_weight(weights, tensor.name)->name);
   }
+  const std::string embedding = std::string(family_of(spec).names.embedding) + ".weight";
   std::int64_t leftovers = 0;
   for (const StoredTensor& tensor : weights.tensors()) {
     if (names.contains(tensor.name)) {
@@ -127,7 +128,7 @@ void check_unexpected(const SafetensorsSet& weights, const std::string& where,
     if (is_leftover(tensor.name)) {
       ++leftovers;
     } else if (tensor.name == kHead && spec.tied_head) {
-      if (!same_values(weights, tensor, *weights.find(kEmbedding))) {
+      if (!same_values(weights, tensor, *find_weight(weights, embedding))) {
         log_warning(
             fmt::format("{}: the stored {} differs from the embedding; config.json ties "
                         "them, so the embedding is used",
@@ -149,6 +150,14 @@ void check_unexpected(const SafetensorsSet& weights, const std::string& where,
 }
 
 }  // namespace
+
+const StoredTensor* find_weight(const SafetensorsSet& weights, std::string_view name) {
+  const StoredTensor* stored = weights.find(name);
+  const std::size_t prefix = name.find('.');
+  return stored != nullptr || prefix == std::string_view::npos
+             ? stored
+             : weights.find(name.substr(prefix + 1));
+}
 
 void match_weights(const SafetensorsSet& weights, const std::filesystem::path& folder,
                    ModelSpec& spec) {

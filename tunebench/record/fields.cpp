@@ -117,6 +117,9 @@ void add_memory(Fields& table) {
   table.insert(
       table.end(),
       {
+          integer("peak_mem_bytes", "bytes", Lower,
+                  "device_peak_bytes where the trainer tells it, else host_peak_bytes: what the "
+                  "hardware must have"),
           integer(
               "host_peak_bytes", "bytes", Lower,
               "largest resident memory over the whole run: of the trainer's process and all its "

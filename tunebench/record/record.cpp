@@ -33,6 +33,9 @@ constexpr std::array kOutcomes{
     OutcomeName{Outcome::Skipped, "skipped"},
 };
 
+constexpr std::array<std::string_view, 7> kConditions{
+    "metric_schema", "trainer", "trainer_version", "hardware_class", "driver", "cuda", "mig"};
+
 /// Of milliseconds, then random: the parts of an id.
 struct IdParts {
   std::uint64_t milliseconds = 0;
@@ -69,6 +72,14 @@ void append_base32(std::string& text, std::uint64_t value, int digits) {
   }
 }
 
+/// Null in place of numbers that JSON cannot write.
+Json exported(const Json& value) {
+  const bool finite = !value.is_number() || std::isfinite(value.as_double());
+  return finite ? value : Json();
+}
+
+}  // namespace
+
 bool fits(FieldType type, const Json& value) {
   switch (type) {
     case FieldType::Integer:
@@ -82,14 +93,6 @@ bool fits(FieldType type, const Json& value) {
   }
   return false;
 }
-
-/// Null in place of numbers that JSON cannot write.
-Json exported(const Json& value) {
-  const bool finite = !value.is_number() || std::isfinite(value.as_double());
-  return finite ? value : Json();
-}
-
-}  // namespace
 
 std::string_view outcome_name(Outcome outcome) {
   const auto* found = std::ranges::find(kOutcomes, outcome, &OutcomeName::outcome);
@@ -124,6 +127,10 @@ std::optional<double> Record::number(std::string_view field) const {
   return value.is_number() ? std::optional(value.as_double()) : std::nullopt;
 }
 
+std::span<const std::string_view> condition_names() {
+  return kConditions;
+}
+
 std::string new_record_id() {
   const IdParts parts = next_id();
   std::string id;
@@ -133,8 +140,16 @@ std::string new_record_id() {
   return id;
 }
 
+std::string_view source_of(const Record& record) {
+  if (record.trainer == kImported || record.trainer == "simulated") {
+    return record.trainer;
+  }
+  return "measured";
+}
+
 Json flat(const Record& record) {
   Json::Object row;
+  row.reserve(experiment::properties().size() + fields().size() + 32);
   row.emplace_back("run", record.run);
   row.emplace_back("status", outcome_name(record.status));
   row.emplace_back("reason", record.reason);
@@ -151,10 +166,18 @@ Json flat(const Record& record) {
     row.emplace_back(field.name, exported(record.get(field.name)));
   }
   row.emplace_back("trainer_version", record.trainer_version);
+  for (const std::string_view name : kConditions) {
+    if (name != "trainer" && name != "trainer_version") {  // the first is an input
+      const Json* condition = record.conditions.find(name);
+      row.emplace_back(name, condition == nullptr ? Json() : *condition);
+    }
+  }
   row.emplace_back("id", record.id);
   row.emplace_back("key", record.key);
+  row.emplace_back("point_key", record.point_key);
   row.emplace_back("started_at", record.started_at);
   row.emplace_back("log_path", record.log_path);
+  row.emplace_back("source", source_of(record));
   return Json::object(std::move(row));
 }
 

@@ -131,6 +131,17 @@ TEST(FlatTest, HasEveryNameOnce) {
   }
 }
 
+TEST(FlatTest, ShowsThePointAndTheConditions) {
+  Record record;
+  record.point_key = "abc";
+  record.conditions = Json::object({{"driver", "550"}, {"hardware_class", "h200"}});
+  const Json row = flat(record);
+  EXPECT_EQ(row.at("point_key"), Json("abc"));
+  EXPECT_EQ(row.at("driver"), Json("550"));
+  EXPECT_EQ(row.at("hardware_class"), Json("h200"));
+  EXPECT_TRUE(row.at("cuda").is_null());
+}
+
 TEST(FlatTest, WritesNullForWhatIsAbsentOrNotFinite) {
   Record record;
   record.status = Outcome::Crashed;

@@ -93,6 +93,54 @@ Map map_of(const Json& object) {
   return values;
 }
 
+std::string text_of(const Record& record, const Json& environment) {
+  return Json::object({{"format", kTextFormat},
+                       {"id", record.id},
+                       {"run", record.run},
+                       {"key", record.key},
+                       {"point_key", record.point_key},
+                       {"experiment", record.experiment},
+                       {"inputs", object_of(record.inputs)},
+                       {"repeat", record.repeat},
+                       {"attempt", record.attempt},
+                       {"trainer", record.trainer},
+                       {"trainer_version", record.trainer_version},
+                       {"status", outcome_name(record.status)},
+                       {"reason", record.reason},
+                       {"started_at", record.started_at},
+                       {"log_path", record.log_path},
+                       {"measured", object_of(record.measured)},
+                       {"conditions", encoded(record.conditions)},
+                       {"environment", encoded(environment)}})
+      .dump();
+}
+
+/// What texts of before do not have stays as it is.
+void read_later_members(const Json& document, Record& record) {
+  if (const Json* point_key = document.find("point_key")) {
+    record.point_key = point_key->as_string();
+  }
+  const Json* conditions = document.find("conditions");
+  if (conditions != nullptr && !conditions->is_null()) {
+    record.conditions = Json::object();
+    for (const auto& [name, value] : conditions->as_object()) {
+      record.conditions.set(name, value.as_string());
+    }
+  }
+}
+
+template <typename Body>
+auto as_damage(const char* what, Body&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Unsupported) {
+      throw;
+    }
+    throw Error(ErrorCode::Corrupt, fmt::format("damaged {}: {}", what, error.message()));
+  }
+}
+
 Record read(const Json& document) {
   if (const std::int64_t format = document.at("format").as_int(); format != kTextFormat) {
     throw Error(ErrorCode::Unsupported,
@@ -119,40 +167,30 @@ Record read(const Json& document) {
   record.log_path = document.at("log_path").as_string();
   record.measured = map_of<std::map<std::string, Json>>(document.at("measured"));
   record.environment = decoded(document.at("environment"));
+  read_later_members(document, record);
   return record;
 }
 
 }  // namespace
 
 std::string to_text(const Record& record) {
-  return Json::object({{"format", kTextFormat},
-                       {"id", record.id},
-                       {"run", record.run},
-                       {"key", record.key},
-                       {"experiment", record.experiment},
-                       {"inputs", object_of(record.inputs)},
-                       {"repeat", record.repeat},
-                       {"attempt", record.attempt},
-                       {"trainer", record.trainer},
-                       {"trainer_version", record.trainer_version},
-                       {"status", outcome_name(record.status)},
-                       {"reason", record.reason},
-                       {"started_at", record.started_at},
-                       {"log_path", record.log_path},
-                       {"measured", object_of(record.measured)},
-                       {"environment", encoded(record.environment)}})
-      .dump();
+  return text_of(record, record.environment);
+}
+
+std::string to_text_without_environment(const Record& record) {
+  return text_of(record, Json());
+}
+
+std::string environment_text(const Json& environment) {
+  return encoded(environment).dump();
 }
 
 Record from_text(std::string_view text) {
-  try {
-    return read(Json::parse(text, "record"));
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::Unsupported) {
-      throw;
-    }
-    throw Error(ErrorCode::Corrupt, "damaged record: " + error.message());
-  }
+  return as_damage("record", [text] { return read(Json::parse(text, "record")); });
+}
+
+Json environment_from_text(std::string_view text) {
+  return as_damage("environment", [text] { return decoded(Json::parse(text, "environment")); });
 }
 
 }  // namespace tunebench::record

@@ -34,6 +34,8 @@ Record sample() {
   record.log_path = "/logs/1.log";
   record.set("tokens", std::int64_t{9007199254740993});
   record.set("timed_s", 0.1);
+  record.point_key = "def";
+  record.conditions = Json::object({{"driver", "550.54.14"}, {"mig", "off"}});
   record.environment = Json::object({{"cores", Json::array({1, 2.5})}});
   return record;
 }
@@ -53,6 +55,8 @@ TEST(RecordTextTest, GivesEveryMemberBack) {
   EXPECT_EQ(back.id, record.id);
   EXPECT_EQ(back.run, record.run);
   EXPECT_EQ(back.key, record.key);
+  EXPECT_EQ(back.point_key, record.point_key);
+  EXPECT_EQ(back.conditions, record.conditions);
   EXPECT_EQ(back.experiment, record.experiment);
   EXPECT_EQ(back.inputs, record.inputs);
   EXPECT_EQ(back.repeat, record.repeat);
@@ -113,6 +117,33 @@ TEST(RecordTextTest, RefusesDamagedTextsByWhatIsWrong) {
   unknown.replace(unknown.find("crashed"), 7, "melted!");
   EXPECT_EQ(message_of(unknown), "damaged record: unknown status 'melted!'");
   EXPECT_EQ(message_of("{\"format\":2}"), "record format 2 is not known to this program");
+}
+
+TEST(RecordTextTest, ReadsTextsMadeBeforePointsAndConditionsWereKept) {
+  Json old = Json::parse(to_text(sample()), "record");
+  std::erase_if(old.as_object(), [](const Json::Member& member) {
+    return member.first == "point_key" || member.first == "conditions";
+  });
+  const Record back = from_text(old.dump());
+  EXPECT_EQ(back.point_key, "");
+  EXPECT_TRUE(back.conditions.is_null());
+  EXPECT_EQ(back.key, "abc");
+}
+
+TEST(RecordTextTest, RefusesConditionsThatAreNoText) {
+  Json text = Json::parse(to_text(sample()), "record");
+  text.set("conditions", Json::object({{"driver", 550}}));
+  EXPECT_THAT(message_of(text.dump()), HasSubstr("damaged record: "));
+}
+
+TEST(RecordTextTest, ComesInTwoParts) {
+  Record record = sample();
+  record.environment.set("load", kInfinity);
+  Record back = from_text(to_text_without_environment(record));
+  EXPECT_TRUE(back.environment.is_null());
+  back.environment = environment_from_text(environment_text(record.environment));
+  EXPECT_EQ(to_text(back), to_text(record));
+  EXPECT_THROW(environment_from_text("{"), Error);
 }
 
 }  // namespace

@@ -5,6 +5,10 @@
 
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/property.h"
+#include "tunebench/parquet/parquet.h"
+#include "tunebench/report/ado_csv.h"
+#include "tunebench/report/column_type.h"
+#include "tunebench/report/sql.h"
 #include "tunebench/report/text_table.h"
 
 namespace tunebench::report {
@@ -70,6 +74,35 @@ std::string to_markdown(std::span<const Json> rows) {
   return names.empty() ? std::string("no measurements\n") : table.markdown();
 }
 
+parquet::ColumnType parquet_type(ColumnType type) {
+  switch (type) {
+    case ColumnType::Integer:
+      return parquet::ColumnType::Integer;
+    case ColumnType::Real:
+      return parquet::ColumnType::Real;
+    case ColumnType::Boolean:
+      return parquet::ColumnType::Boolean;
+    case ColumnType::Text:
+      break;
+  }
+  return parquet::ColumnType::Text;
+}
+
+std::string to_parquet(std::span<const Json> rows, const Json& columns) {
+  const bool aggregated = columns.find("id") == nullptr;
+  std::vector<parquet::Column> table;
+  const Json::Object& members = columns.as_object();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    parquet::Column column{.name = members[i].first,
+                           .type = parquet_type(column_type(members[i].first, aggregated))};
+    for (const Json& row : rows) {
+      column.values.push_back(row.as_object()[i].second);
+    }
+    table.push_back(std::move(column));
+  }
+  return parquet::write_parquet(table);
+}
+
 std::vector<Json> rows_of(std::span<const record::Record> records) {
   std::vector<Json> rows;
   rows.reserve(records.size());
@@ -82,7 +115,8 @@ std::vector<Json> rows_of(std::span<const record::Record> records) {
 }  // namespace
 
 const std::vector<std::string>& format_names() {
-  static const std::vector<std::string> kNames{"csv", "json", "jsonl", "md"};
+  static const std::vector<std::string> kNames{"csv", "json",    "jsonl",  "md",
+                                               "sql", "parquet", "ado-csv"};
   return kNames;
 }
 
@@ -131,6 +165,12 @@ std::string export_rows(std::span<const Json> rows, const Json& columns, Format 
     }
     case Format::Markdown:
       return to_markdown(rows);
+    case Format::Sql:
+      return to_sql(rows, columns);
+    case Format::Parquet:
+      return to_parquet(rows, columns);
+    case Format::AdoCsv:
+      return to_ado_csv(rows);
   }
   return {};
 }

@@ -17,6 +17,9 @@ enum class Format {
   Json,      ///< an array of objects, null for what was not measured
   Jsonl,     ///< one object a line
   Markdown,  ///< a table for people: no empty columns, no inputs left at their default
+  Sql,       ///< a table and its rows for SQLite (sql.h)
+  Parquet,   ///< the same columns with their types; only with the optional component
+  AdoCsv,    ///< the reference system's own columns (ado_csv.h), one row per point
 };
 std::optional<Format> find_format(std::string_view name);
 const std::vector<std::string>& format_names();
@@ -26,6 +29,7 @@ const std::vector<std::string>& format_names();
 std::string export_records(std::span<const record::Record> records, Format format);
 
 /// Flat rows with the same members. `columns` is a row of that kind: the header when there is none.
+/// Errors of both: Unsupported for Parquet when this build has none.
 std::string export_rows(std::span<const Json> rows, const Json& columns, Format format);
 
 /// Rows of flat objects with the same members; nested values become JSON text in a cell.

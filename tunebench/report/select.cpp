@@ -15,6 +15,12 @@ std::size_t remove_simulated(std::vector<store::RunRecord>& records) {
                        [](const store::RunRecord& one) { return is_simulated(one.record); });
 }
 
+std::size_t remove_imported(std::vector<store::RunRecord>& records) {
+  return std::erase_if(records, [](const store::RunRecord& one) {
+    return record::source_of(one.record) == record::kImported;
+  });
+}
+
 void set_cost(std::vector<store::RunRecord>& records, double price_per_hour) {
   for (store::RunRecord& one : records) {
     const std::optional<double> rate = one.record.number("tokens_per_s");

@@ -21,6 +21,13 @@ TEST(Simulated, IsTakenOutAndCounted) {
   EXPECT_FALSE(is_simulated(records[0].record));
 }
 
+TEST(Imported, IsTakenOutAndCounted) {
+  std::vector<store::RunRecord> records{made_by("native", 1, 0), made_by("imported", 2, 0)};
+  EXPECT_EQ(remove_imported(records), 1U);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(record::source_of(records[0].record), "measured");
+}
+
 TEST(Cost, IsPerGpuOrPerMachine) {
   std::vector<store::RunRecord> records{made_by("native", 11'300, 2), made_by("native", 100, 0),
                                         made_by("native", 100, 0)};

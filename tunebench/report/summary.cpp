@@ -10,7 +10,6 @@
 
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/experiment.h"
-#include "tunebench/experiment/property.h"
 #include "tunebench/report/text_table.h"
 #include "tunebench/stats/summary.h"
 
@@ -32,6 +31,7 @@ std::optional<std::int64_t> peak_of(const record::Record& record) {
 
 void add_attempt(PointSummary& point, const store::RunRecord& attempt) {
   const record::Record& record = attempt.record;
+  point.imported = point.imported || record::source_of(record) == record::kImported;
   const experiment::Experiment* experiment = experiment::find_experiment(record.experiment);
   if (experiment != nullptr && experiment->purpose == "Stability") {
     point.stability = point.stability.value_or(Stability{});
@@ -200,10 +200,35 @@ std::optional<stats::Drift> drift_of(std::span<const PointSummary> points) {
   return stats::drift(series);
 }
 
+namespace {
+
+/// Keys by point: a stale attempt stands beside those that the run made of the same point, or
+/// beside the other stale ones.
+std::map<std::string, std::string> own_keys(std::span<const store::RunRecord> records) {
+  std::map<std::string, std::string> keys;
+  for (const bool stale : {false, true}) {
+    for (const store::RunRecord& one : records) {
+      if (one.stale.empty() != stale) {
+        keys.try_emplace(one.record.point_key, one.record.key);
+      }
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
 std::string PointSummary::status() const {
+  return imported ? outcome_text() + ", imported" : outcome_text();
+}
+
+std::string PointSummary::outcome_text() const {
   std::string ok = "ok";
   if (throttled_percent > 0) {
     ok += fmt::format(", throttled {:.0f} %", throttled_percent);
+  }
+  if (!stale.empty()) {
+    ok += fmt::format(", stale ({})", stale);
   }
   if (!outliers.empty()) {
     ok += fmt::format(", {} outlier{}", outliers.size(), outliers.size() == 1 ? "" : "s");
@@ -231,13 +256,18 @@ std::vector<PointSummary> summarise(std::span<const store::RunRecord> records) {
   std::vector<PointSummary> points;
   std::map<std::string, std::size_t> places;
   std::map<std::size_t, std::vector<double>> costs;
+  const std::map<std::string, std::string> own = own_keys(records);
   for (const store::RunRecord& attempt : records) {
-    const std::string& key = attempt.record.key;
+    const auto mine = attempt.stale.empty() ? own.end() : own.find(attempt.record.point_key);
+    const std::string& key = mine == own.end() ? attempt.record.key : mine->second;
     const auto [place, added] = places.try_emplace(key, points.size());
     if (added) {
       points.push_back({.inputs = attempt.record.inputs});
     }
     add_attempt(points[place->second], attempt);
+    if (!attempt.stale.empty()) {
+      points[place->second].stale = attempt.stale;
+    }
     if (const std::optional<double> cost = attempt.record.number("cost_per_mtok")) {
       costs[place->second].push_back(*cost);
     }
@@ -246,56 +276,6 @@ std::vector<PointSummary> summarise(std::span<const store::RunRecord> records) {
     add_statistics(points[index], costs[index]);
   }
   return points;
-}
-
-std::string short_input_name(std::string_view property) {
-  const experiment::Property* found = experiment::find_property(property);
-  if (found != nullptr) {
-    for (const std::string& name : split(found->short_options, ',')) {
-      if (name.size() > 2 && name.substr(0, 2) == "--") {
-        return name.substr(2);
-      }
-    }
-  }
-  return std::string(property);
-}
-
-std::vector<std::string> varying_inputs(std::span<const experiment::Inputs> points) {
-  std::vector<std::string> varying;
-  std::vector<std::string> required;
-  for (const experiment::Property& property : experiment::properties()) {
-    if (points.empty() || !points.front().contains(property.name)) {
-      continue;
-    }
-    const Json& first = points.front().at(property.name);
-    const bool differs = std::any_of(points.begin(), points.end(), [&](const auto& inputs) {
-      const auto found = inputs.find(property.name);
-      return found == inputs.end() || !(found->second == first);
-    });
-    if (differs) {
-      varying.push_back(property.name);
-    }
-    if (property.required && !property.short_options.empty()) {
-      required.push_back(property.name);
-    }
-  }
-  return varying.empty() ? required : varying;
-}
-
-std::string input_text(const Json& value) {
-  return value.is_string() ? value.as_string() : value.is_null() ? "null" : value.dump();
-}
-
-std::string point_title(const experiment::Inputs& inputs, std::span<const std::string> names) {
-  std::string title;
-  for (const std::string& name : names) {
-    const auto found = inputs.find(name);
-    if (found != inputs.end()) {
-      title +=
-          (title.empty() ? "" : " ") + short_input_name(name) + "=" + input_text(found->second);
-    }
-  }
-  return title;
 }
 
 namespace {

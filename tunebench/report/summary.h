@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tunebench/analyze/point_names.h"
 #include "tunebench/base/json.h"
 #include "tunebench/record/record.h"
 #include "tunebench/stats/drift.h"
@@ -55,26 +56,23 @@ struct PointSummary {
   bool random_weights = false;                  ///< of a preset
   std::string warmup = {};                      ///< "capped" or "short" when one attempt says so
   double throttled_percent = 0;                 ///< largest of the valid attempts
+  bool imported = false;                        ///< an attempt was measured by another program
+  std::string stale = {};  ///< "driver 550 -> 570" of an attempt reused although that differs
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rates.size()); }
   /// "ok", "ok, throttled 6 %, 1 outlier, 1 crashed", or outcome and reason.
   [[nodiscard]] std::string status() const;
+
+ private:
+  [[nodiscard]] std::string outcome_text() const;
 };
 
 /// One summary per point, in the order in which the points first occur.
 std::vector<PointSummary> summarise(std::span<const store::RunRecord> records);
 
-/// The option that people type for an input: model_name -> "model".
-std::string short_input_name(std::string_view property);
-
-/// Names of inputs that differ between the points, in the order of the property table; the required
-/// ones when nothing differs.
-std::vector<std::string> varying_inputs(std::span<const experiment::Inputs> points);
-
-/// "length=1024 batch=4".
-std::string point_title(const experiment::Inputs& inputs, std::span<const std::string> names);
-
-/// Text of an input's value for people: strings without quotes.
-std::string input_text(const Json& value);
+using analyze::input_text;
+using analyze::point_title;
+using analyze::short_input_name;
+using analyze::varying_inputs;
 
 /// What the rounds over all points say about the machine; nullopt when they say nothing.
 std::optional<stats::Drift> drift_of(std::span<const PointSummary> points);

@@ -11,6 +11,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/store/internal/schema.h"
+#include "tunebench/store/internal/sqlite_connection.h"
 #include "tunebench/store/internal/store_testing.h"
 #include "tunebench/store/store.h"
 
@@ -24,14 +25,14 @@ using testing::IsEmpty;
 class OpenTest : public testing::Test {
  protected:
   [[nodiscard]] std::filesystem::path folder() const { return folder_.path(); }
-  [[nodiscard]] std::filesystem::path file() const { return folder() / "store.db"; }
+  [[nodiscard]] std::string file() const { return (folder() / "store.db").string(); }
 
   void execute(const std::string& sql) const {
-    Database(file(), Access::Write, std::chrono::seconds(1)).execute(sql.c_str());
+    SqliteConnection(file(), Access::Write, std::chrono::seconds(1)).script(sql);
   }
 
   /// What opening says, and with which code.
-  static std::pair<ErrorCode, std::string> failure(const std::filesystem::path& path,
+  static std::pair<ErrorCode, std::string> failure(const std::string& path,
                                                    OpenMode mode = OpenMode::Create) {
     try {
       open_store(path, mode);
@@ -62,14 +63,14 @@ class OpenTest : public testing::Test {
 };
 
 TEST_F(OpenTest, MakesMissingFolders) {
-  open_store(folder() / "a/b/store.db", OpenMode::Create);
+  open_store((folder() / "a/b/store.db").string(), OpenMode::Create);
   EXPECT_TRUE(std::filesystem::exists(folder() / "a/b/store.db"));
 }
 
 TEST_F(OpenTest, WorksUnderAnyName) {
   for (const char* name : {"mod el.db", "modèle-模型.db", "a?b=c#d%41.db", "-dash.db"}) {
-    const std::filesystem::path path = folder() / name;
-    open_store(path, OpenMode::Create)->begin_run("x", 1);
+    const std::string path = (folder() / name).string();
+    open_store(path, OpenMode::Create)->begin_run(new_run("x", 1));
     EXPECT_EQ(open_store(path, OpenMode::ReadOnly)->runs().size(), 1U) << name;
     EXPECT_TRUE(std::filesystem::exists(path)) << name;
   }
@@ -77,7 +78,7 @@ TEST_F(OpenTest, WorksUnderAnyName) {
 
 TEST_F(OpenTest, ReadingNeedsAFile) {
   EXPECT_EQ(failure(file(), OpenMode::ReadOnly),
-            std::pair(ErrorCode::NotFound, "there are no results yet in " + file().string()));
+            std::pair(ErrorCode::NotFound, "there are no results yet in " + file()));
   EXPECT_FALSE(std::filesystem::exists(file()));
   std::ofstream(file()).close();
   EXPECT_EQ(failure(file(), OpenMode::ReadOnly).first, ErrorCode::NotFound);
@@ -90,31 +91,31 @@ TEST_F(OpenTest, RefusesANewerSchemaAndLeavesItAlone) {
   for (const OpenMode mode : {OpenMode::Create, OpenMode::ReadOnly}) {
     const auto [code, message] = failure(file(), mode);
     EXPECT_EQ(code, ErrorCode::Unsupported);
-    EXPECT_THAT(message, HasSubstr(file().string() +
-                                   " was written by a newer tunebench (schema 7, this program "
-                                   "knows 1)"));
+    EXPECT_THAT(message,
+                HasSubstr(file() + " was written by a newer tunebench (schema 7, this program "
+                                   "knows 2)"));
   }
   EXPECT_EQ(read_file(file()), before);
 }
 
 TEST_F(OpenTest, RefusesFilesThatAreNoStore) {
   write_file_atomically(file(), std::string(5000, 'x'));
-  EXPECT_EQ(failure(file()),
-            std::pair(ErrorCode::Corrupt,
-                      file().string() + " is not a store of tunebench: not an SQLite file"));
+  EXPECT_EQ(
+      failure(file()),
+      std::pair(ErrorCode::Corrupt, file() + " is not a store of tunebench: not an SQLite file"));
 }
 
 TEST_F(OpenTest, RefusesDatabasesOfOtherPrograms) {
   execute("CREATE TABLE song (name TEXT)");
   EXPECT_EQ(failure(file()),
-            std::pair(ErrorCode::Corrupt, file().string() + " is not a store of tunebench: it is "
-                                                            "a database of another program"));
+            std::pair(ErrorCode::Corrupt, file() + " is not a store of tunebench: it is "
+                                                   "a database of another program"));
 }
 
 TEST_F(OpenTest, RefusesAStoreThatWasCutOff) {
   {
     const std::unique_ptr<Store> store = open_store(file(), OpenMode::Create);
-    const store::Run run = store->begin_run("x", 1);
+    const store::Run run = store->begin_run(new_run("x", 1));
     for (int i = 0; i < 50; ++i) {
       store->append(sample_record(run.name));
     }
@@ -127,18 +128,18 @@ TEST_F(OpenTest, RefusesAStoreThatWasCutOff) {
     EXPECT_EQ(error.code(), ErrorCode::Corrupt);
     message = error.message();
   }
-  EXPECT_THAT(message, HasSubstr(file().string() + " is damaged"));
+  EXPECT_THAT(message, HasSubstr(file() + " is damaged"));
 }
 
 TEST_F(OpenTest, RefusesAFolder) {
   EXPECT_EQ(
-      failure(folder()),
+      failure(folder().string()),
       std::pair(ErrorCode::Io, folder().string() + " is a folder; give the name of a file in it"));
 }
 
 TEST_F(OpenTest, RefusesAPathThroughAFile) {
   write_file_atomically(folder() / "plain", "x");
-  const auto [code, message] = failure(folder() / "plain/store.db");
+  const auto [code, message] = failure((folder() / "plain/store.db").string());
   EXPECT_EQ(code, ErrorCode::Io);
   EXPECT_THAT(message, HasSubstr("plain/store.db"));
   EXPECT_THAT(message, HasSubstr("Not a directory"));
@@ -149,19 +150,19 @@ TEST_F(OpenTest, RefusesAFolderThatTakesNoFiles) {
     const std::filesystem::path locked = folder();
     chmod(locked.c_str(), 0555);
     EXPECT_EQ(failure(file()),
-              std::pair(ErrorCode::Io, "cannot open " + file().string() + ": Permission denied"));
-    EXPECT_EQ(failure(folder() / "sub/store.db"),
+              std::pair(ErrorCode::Io, "cannot open " + file() + ": Permission denied"));
+    EXPECT_EQ(failure((folder() / "sub/store.db").string()),
               std::pair(ErrorCode::Io, "cannot make the folder of " + folder().string() +
                                            "/sub/store.db: Permission denied"));
   });
 }
 
 TEST_F(OpenTest, RefusesToWriteAReadOnlyFileButReadsIt) {
-  open_store(file(), OpenMode::Create)->begin_run("x", 1);
+  open_store(file(), OpenMode::Create)->begin_run(new_run("x", 1));
   chmod(file().c_str(), 0444);
   chmod(folder().c_str(), 0555);
   as_ordinary_user([this] {
-    EXPECT_EQ(failure(file()), std::pair(ErrorCode::Io, "cannot write " + file().string() +
+    EXPECT_EQ(failure(file()), std::pair(ErrorCode::Io, "cannot write " + file() +
                                                             ": it or its folder is read-only"));
     EXPECT_EQ(open_store(file(), OpenMode::ReadOnly)->runs().size(), 1U);
     EXPECT_THAT(check_store(file()), IsEmpty());
@@ -170,20 +171,17 @@ TEST_F(OpenTest, RefusesToWriteAReadOnlyFileButReadsIt) {
 }
 
 TEST_F(OpenTest, SaysWhenThereIsNoSpaceLeft) {
-  const Database database(file(), Access::Write, std::chrono::seconds(1));
-  create_schema(database);
-  database.execute("PRAGMA max_page_count = 12");
+  SqliteConnection database(file(), Access::Write, std::chrono::seconds(1));
+  make_tables(database);
+  database.script("PRAGMA max_page_count = 60");
   std::string message;
   try {
-    database.execute(
-        "INSERT INTO run SELECT NULL, hex(zeroblob(9000)), '', '', '', '', 0, 0, '', ''");
-    database.execute(
-        "INSERT INTO run SELECT NULL, hex(zeroblob(90000)), '', '', '', '', 0, 0, '', ''");
+    database.script("INSERT INTO environment SELECT NULL, 'a', hex(zeroblob(9000))");
+    database.script("INSERT INTO environment SELECT NULL, 'b', hex(zeroblob(900000))");
   } catch (const Error& error) {
     message = error.message();
   }
-  EXPECT_EQ(message,
-            "cannot write " + file().string() + ": no space left; free some and try again");
+  EXPECT_EQ(message, "cannot write " + file() + ": no space left; free some and try again");
 }
 
 TEST_F(OpenTest, LoadsTheStoredSampleOfSchemaOne) {
@@ -208,6 +206,62 @@ TEST_F(OpenTest, LoadsTheStoredSampleOfSchemaOne) {
   EXPECT_TRUE(store->records_of(runs[0].name).at(0).reused);
   EXPECT_THAT(check_store(file()), IsEmpty());
   EXPECT_EQ(store->mark_dead_runs().size(), 0U) << "made on another host";
+}
+
+TEST_F(OpenTest, MigratesWhenOpenedForWritingOnly) {
+  std::filesystem::copy_file(std::filesystem::path(TB_GOLDEN_FOLDER) / "store/schema-1.db", file());
+  const std::string before = read_file(file());
+  {
+    const std::unique_ptr<Store> store = open_store(file(), OpenMode::ReadOnly);
+    EXPECT_EQ(store->records_of("brisk-otter").size(), 2U);
+    EXPECT_EQ(store->find_run("brisk-otter").failed, 1);
+    EXPECT_THAT(check_store(file()), IsEmpty());
+  }
+  EXPECT_EQ(read_file(file()), before) << "reading changes nothing";
+  const auto store = open_store(file(), OpenMode::Create);
+  const store::Run run = store->find_run("brisk-otter");
+  EXPECT_EQ(run.valid, 1);
+  EXPECT_EQ(run.failed, 1);
+  EXPECT_EQ(store->find_run("calm-heron").reused, 1);
+  EXPECT_EQ(run.plan, "");
+  EXPECT_EQ(run.heartbeat, 0);
+  SqliteConnection database(file(), Access::Read, std::chrono::seconds(1));
+  EXPECT_EQ(database.query_integer("PRAGMA user_version"), 2);
+  EXPECT_EQ(database.query_integer("SELECT count(*) FROM sqlite_master WHERE name LIKE 'old%'"), 0);
+  double rate = 0;
+  store->scan({.columns = {"tokens_per_s"}, .run = "calm-heron", .condition = nullptr},
+              [&](std::span<const Json> row) { rate = row[0].as_double(); });
+  EXPECT_EQ(rate, 12345.678);
+}
+
+TEST_F(OpenTest, MigratingKeepsADamagedRecordForTheCheck) {
+  std::filesystem::copy_file(std::filesystem::path(TB_GOLDEN_FOLDER) / "store/schema-1.db", file());
+  execute("UPDATE record SET body = '{}' WHERE number = 2");
+  const auto store = open_store(file(), OpenMode::Create);
+  EXPECT_EQ(store->runs().size(), 2U);
+  EXPECT_EQ(store->reusable("key-1").size(), 1U);
+  EXPECT_THAT(check_store(file()), testing::ElementsAre(HasSubstr("damaged record")));
+}
+
+TEST_F(OpenTest, AMigrationThatCannotEndLeavesTheFileAsItWas) {
+  std::filesystem::copy_file(std::filesystem::path(TB_GOLDEN_FOLDER) / "store/schema-1.db", file());
+  // A name that the migration needs is taken: it fails in the middle.
+  execute("CREATE TABLE environment (x)");
+  EXPECT_THAT(failure(file()).second, HasSubstr("environment"));
+  SqliteConnection database(file(), Access::Read, std::chrono::seconds(1));
+  EXPECT_EQ(database.query_integer("PRAGMA user_version"), 1);
+  EXPECT_EQ(database.query_integer("SELECT count(*) FROM record"), 2);
+}
+
+TEST_F(OpenTest, ChecksFindReferencesToNothing) {
+  const auto store = open_store(file(), OpenMode::Create);
+  const record::Record record = sample_record(store->begin_run(new_run("x", 1)).name);
+  store->append(record);
+  execute("PRAGMA foreign_keys = OFF; DELETE FROM run; UPDATE record SET body = '{}'");
+  const std::vector<std::string> problems = check_store(file());
+  ASSERT_EQ(problems.size(), 3U);
+  EXPECT_THAT(problems[0], HasSubstr("refers to nothing in table run"));
+  EXPECT_EQ(problems[2].substr(0, 34 + 7), "record " + record.id + ": damage");
 }
 
 class DefaultPathTest : public testing::Test {
@@ -236,18 +290,18 @@ class DefaultPathTest : public testing::Test {
 
 TEST_F(DefaultPathTest, TakesOptionThenVariableThenDataFolderThenHome) {
   setenv("HOME", "/home/x", 1);
-  EXPECT_EQ(default_store_path(""), "/home/x/.local/share/tunebench/store.db");
+  EXPECT_EQ(default_store_location(""), "/home/x/.local/share/tunebench/store.db");
   setenv("XDG_DATA_HOME", "/data", 1);
-  EXPECT_EQ(default_store_path(""), "/data/tunebench/store.db");
+  EXPECT_EQ(default_store_location(""), "/data/tunebench/store.db");
   setenv("XDG_DATA_HOME", "relative", 1);
-  EXPECT_EQ(default_store_path(""), "/home/x/.local/share/tunebench/store.db");
+  EXPECT_EQ(default_store_location(""), "/home/x/.local/share/tunebench/store.db");
   setenv("TUNEBENCH_STORE", "/s/a.db", 1);
-  EXPECT_EQ(default_store_path(""), "/s/a.db");
-  EXPECT_EQ(default_store_path("b.db"), "b.db");
+  EXPECT_EQ(default_store_location(""), "/s/a.db");
+  EXPECT_EQ(default_store_location("b.db"), "b.db");
 }
 
 TEST_F(DefaultPathTest, KnowsTheHomeFolderWithoutTheVariable) {
-  EXPECT_THAT(default_store_path("").string(), EndsWith(".local/share/tunebench/store.db"));
+  EXPECT_THAT(default_store_location(""), EndsWith(".local/share/tunebench/store.db"));
 }
 
 }  // namespace

@@ -46,11 +46,14 @@ constexpr int kPlainTries = 20;
 
 constexpr std::string_view kLast = "@last";
 
-[[noreturn]] void throw_not_found(std::string_view text, const std::vector<std::string>& names) {
+[[noreturn]] void throw_not_found(std::string_view text, const std::vector<std::string>& names,
+                                  const std::vector<std::string>& others) {
   if (names.empty()) {
     throw Error(ErrorCode::NotFound, "there are no runs yet");
   }
-  const std::string hint = did_you_mean(text, names);
+  std::vector<std::string> candidates = names;
+  candidates.insert(candidates.end(), others.begin(), others.end());
+  const std::string hint = did_you_mean(text, candidates);
   throw Error(ErrorCode::NotFound,
               fmt::format("no run is named '{}'{}", printable(text),
                           hint.empty() ? "; the newest is " + names.front() : " - " + hint));
@@ -99,7 +102,8 @@ std::string new_run_name(const std::function<bool(const std::string&)>& is_taken
   }
 }
 
-std::string resolve_run_name(std::string_view text, const std::vector<std::string>& names) {
+std::string resolve_run_name(std::string_view text, const std::vector<std::string>& names,
+                             const std::vector<std::string>& others) {
   if (text.starts_with(kLast)) {
     return nth_newest(text, names);
   }
@@ -117,7 +121,7 @@ std::string resolve_run_name(std::string_view text, const std::vector<std::strin
                 fmt::format("'{}' fits several runs: {}", printable(text), join(fitting, ", ")));
   }
   if (fitting.empty()) {
-    throw_not_found(text, names);
+    throw_not_found(text, names, others);
   }
   return fitting.front();
 }

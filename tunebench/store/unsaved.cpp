@@ -72,16 +72,14 @@ bool append_line(const std::filesystem::path& path, const std::string& line) {
 
 }  // namespace
 
-std::filesystem::path unsaved_file(const std::filesystem::path& store) {
-  return store.string() + ".unsaved.jsonl";
-}
-
-std::filesystem::path keep_unsaved(const std::filesystem::path& store, const std::string& line) {
+std::filesystem::path keep_unsaved(const std::filesystem::path& file, const std::string& line) {
   std::error_code failure;
-  const std::filesystem::path beside = unsaved_file(store);
+  if (file.has_parent_path()) {
+    std::filesystem::create_directories(file.parent_path(), failure);
+  }
   const std::filesystem::path elsewhere =
-      std::filesystem::temp_directory_path(failure) / beside.filename();
-  for (const std::filesystem::path& path : {beside, elsewhere}) {
+      std::filesystem::temp_directory_path(failure) / file.filename();
+  for (const std::filesystem::path& path : {file, elsewhere}) {
     if (append_line(path, line)) {
       return path;
     }
@@ -89,17 +87,16 @@ std::filesystem::path keep_unsaved(const std::filesystem::path& store, const std
   return {};
 }
 
-void take_unsaved(const std::filesystem::path& store,
+void take_unsaved(const std::filesystem::path& file,
                   const std::function<void(const std::vector<std::string>&)>& take) {
-  const std::filesystem::path path = unsaved_file(store);
-  const LockedFile file(path, O_RDWR);
-  if (!file.is_open()) {
+  const LockedFile locked(file, O_RDWR);
+  if (!locked.is_open()) {
     return;
   }
-  std::vector<std::string> lines = split(read_file(path), '\n');
+  std::vector<std::string> lines = split(read_file(file), '\n');
   std::erase(lines, "");
   take(lines);
-  std::filesystem::remove(path);
+  std::filesystem::remove(file);
 }
 
 }  // namespace tunebench::store

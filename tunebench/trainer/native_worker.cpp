@@ -289,6 +289,25 @@ int train_and_tell(Worker& worker, const std::string& job_json) {
 
 }  // namespace
 
+std::int64_t native_memory(const model::ModelSource& source, const experiment::Point& point,
+                           std::int64_t memory_bytes) {
+  Setup setup;
+  setup.source = source;
+  setup.length = data::effective_length(source, point.integer("model_max_length"));
+  setup.steps = 1;
+  const engine::FineTuningOptions options =
+      engine_options({.point = point, .memory_bytes = memory_bytes}, setup);
+  const std::unique_ptr<engine::Ops> ops = engine::make_cpu_ops(1);
+  try {
+    return engine::FineTuning::choose(source.spec, options, *ops).bytes;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::OutOfMemory) {
+      throw;
+    }
+    return smallest_need(source.spec, options);
+  }
+}
+
 int run_native_worker(const std::string& job_json) {
   flush_denormals_in_this_thread();
   EventWriter events = EventWriter::from_environment();

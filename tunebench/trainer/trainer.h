@@ -15,6 +15,7 @@
 
 #include "tunebench/base/subprocess.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/model/model_source.h"
 #include "tunebench/trainer/event.h"
 
 namespace tunebench::trainer {
@@ -109,6 +110,12 @@ std::unique_ptr<Trainer> make_native_trainer(std::filesystem::path program = {})
 /// Starts `argv` with the step protocol's variables set (TUNEBENCH_JOB holds the job's JSON): for
 /// tests and for any program that writes the protocol.
 std::unique_ptr<Trainer> make_command_trainer(std::vector<std::string> argv);
+
+/// Bytes that the native trainer plans for a point: of the mildest recompute that fits into
+/// `memory_bytes` (0: no bound), else the least that it can do with. Exact but for the libraries'
+/// own memory; milliseconds, nothing is read.
+std::int64_t native_memory(const model::ModelSource& source, const experiment::Point& point,
+                           std::int64_t memory_bytes);
 
 /// Names and versions of the libraries that the native worker computes with.
 std::vector<std::pair<std::string, std::string>> native_libraries();

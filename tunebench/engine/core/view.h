@@ -53,6 +53,15 @@ struct View {
     return {offset(first), dtype, rows, count, stride};
   }
 
+  /// The first `count` rows; of a view without rows that same view.
+  [[nodiscard]] View first_rows(std::int64_t count) const {
+    return rows == 0 ? *this : row_range(0, count);
+  }
+  /// The first `count` columns; of a view without rows that same view.
+  [[nodiscard]] View first_cols(std::int64_t count) const {
+    return rows == 0 ? *this : col_range(0, count);
+  }
+
  private:
   [[nodiscard]] void* offset(std::int64_t elements_in) const {
     // A planned view has no memory; its parts have none either.

@@ -3,19 +3,57 @@
 namespace tunebench::engine {
 
 Attention::Saved Attention::Saved::first_tokens(std::int64_t tokens) const {
-  return {qkv.row_range(0, tokens), out.row_range(0, tokens), lse.col_range(0, tokens)};
+  return {qkv.row_range(0, tokens), raw_qk.first_rows(tokens), qk_rstd.first_rows(tokens),
+          out.row_range(0, tokens), lse.col_range(0, tokens)};
 }
 
 Attention::Attention(const Spec& spec, const BlockParameters& parameters)
     : spec_(spec),
+      query_norm_(parameters.query_norm),
+      key_norm_(parameters.key_norm),
       qkv_(parameters.qkv, parameters.qkv_bias),
       output_(parameters.output, parameters.output_bias) {}
+
+std::array<Attention::HeadPart, 2> Attention::head_parts() const {
+  return {HeadPart{0, spec_.heads.query, query_norm_},
+          HeadPart{spec_.heads.query, spec_.heads.key_value, key_norm_}};
+}
+
+void Attention::normalise_heads(const Exec& exec, const Saved& saved) const {
+  const std::int64_t width = spec_.heads.width;
+  exec.ops.copy(saved.qkv.col_range(0, spec_.qk_cols()), saved.raw_qk);
+  for (const HeadPart& part : head_parts()) {
+    const std::int64_t col = part.first_head * width;
+    const std::int64_t cols = part.heads * width;
+    exec.ops.head_norm(saved.raw_qk.col_range(col, cols), spec_.norm.weight(part.weight),
+                       spec_.norm.epsilon, saved.qkv.col_range(col, cols),
+                       saved.qk_rstd.col_range(part.first_head, part.heads));
+  }
+}
+
+void Attention::normalise_heads_backward(const Exec& exec, const Saved& saved, View dqkv) const {
+  const std::int64_t width = spec_.heads.width;
+  for (const HeadPart& part : head_parts()) {
+    const std::int64_t col = part.first_head * width;
+    const std::int64_t cols = part.heads * width;
+    const View gradient = dqkv.col_range(col, cols);
+    exec.ops.head_norm_backward(gradient, saved.raw_qk.col_range(col, cols),
+                                spec_.norm.weight(part.weight),
+                                saved.qk_rstd.col_range(part.first_head, part.heads), gradient,
+                                part.weight.gradient, exec.accumulate);
+  }
+}
 
 void Attention::forward(const Exec& exec, Sequences sequences, View x, const Saved& saved,
                         View y) const {
   qkv_.forward(exec, x, saved.qkv);
-  exec.ops.rope(saved.qkv, spec_.heads, sequences, spec_.rope_table, false);
-  exec.ops.attention(saved.qkv, spec_.heads, sequences, spec_.scale, saved.out, saved.lse);
+  if (spec_.qk_norm) {
+    normalise_heads(exec, saved);
+  }
+  if (spec_.rope_table.rows > 0) {
+    exec.ops.rope(saved.qkv, spec_.heads, sequences, spec_.rope_table, false);
+  }
+  exec.ops.attention(saved.qkv, spec_.heads, sequences, spec_.scoring, saved.out, saved.lse);
   output_.forward(exec, saved.out, y);
 }
 
@@ -26,8 +64,13 @@ void Attention::backward(const Exec& exec, Sequences sequences, View dy, View x,
   const View dqkv = scratch.take(saved.qkv.rows, saved.qkv.cols, saved.qkv.dtype);
   output_.backward(exec, dy, saved.out, dout);
   exec.ops.attention_backward(dout, saved.qkv, saved.out, saved.lse, spec_.heads, sequences,
-                              spec_.scale, dqkv);
-  exec.ops.rope(dqkv, spec_.heads, sequences, spec_.rope_table, true);
+                              spec_.scoring, dqkv);
+  if (spec_.rope_table.rows > 0) {
+    exec.ops.rope(dqkv, spec_.heads, sequences, spec_.rope_table, true);
+  }
+  if (spec_.qk_norm) {
+    normalise_heads_backward(exec, saved, dqkv);
+  }
   qkv_.backward(exec, dqkv, x, dx);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "tunebench/engine/core/view.h"
@@ -9,20 +10,29 @@
 
 namespace tunebench::engine {
 
-/// Self-attention: fused q, k, v projection, rotation, causal attention, output projection.
+/// Self-attention: fused q, k, v projection, normalisation of heads, rotation, causal attention,
+/// output projection.
 class Attention {
  public:
   struct Spec {
     Heads heads;
-    double scale = 1.0;  ///< of the scores
-    View rope_table;     ///< [positions, E], of make_rope_table
+    Scoring scoring;
+    View rope_table;       ///< [positions, R], of make_rope_table; empty: nothing is rotated
+    bool qk_norm = false;  ///< each head of queries and keys is normalised
+    NormSpec norm;         ///< how
+    /// Columns of queries and keys.
+    [[nodiscard]] std::int64_t qk_cols() const {
+      return heads.query_cols() + heads.key_value_cols();
+    }
   };
 
   /// Kept from forward to backward.
   struct Saved {
-    View qkv;  ///< [tokens, (H + 2K) * E], rotated
-    View out;  ///< [tokens, H * E], before the output projection
-    View lse;  ///< [H, tokens]
+    View qkv;      ///< [tokens, (H + 2K) * E], normalised and rotated
+    View raw_qk;   ///< [tokens, (H + K) * E], before normalisation; with qk_norm only
+    View qk_rstd;  ///< [tokens, H + K]; with qk_norm only
+    View out;      ///< [tokens, H * E], before the output projection
+    View lse;      ///< [H, tokens]
     [[nodiscard]] Saved first_tokens(std::int64_t tokens) const;
   };
 
@@ -35,7 +45,19 @@ class Attention {
                 View dx) const;
 
  private:
+  /// Queries or keys: columns of qkv and of raw_qk, heads.
+  struct HeadPart {
+    std::int64_t first_head;
+    std::int64_t heads;
+    const Parameter& weight;
+  };
+  [[nodiscard]] std::array<HeadPart, 2> head_parts() const;
+  void normalise_heads(const Exec& exec, const Saved& saved) const;
+  void normalise_heads_backward(const Exec& exec, const Saved& saved, View dqkv) const;
+
   Spec spec_;
+  Parameter query_norm_;
+  Parameter key_norm_;
   Linear qkv_;
   Linear output_;
 };

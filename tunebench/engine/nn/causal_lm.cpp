@@ -1,54 +1,68 @@
 #include "tunebench/engine/nn/causal_lm.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tunebench/base/error.h"
 #include "tunebench/engine/nn/rope_table.h"
+#include "tunebench/model/rope.h"
 
 namespace tunebench::engine {
 namespace {
 
-BlockSpec make_block_spec(const model::ModelSpec& spec, const View& rope_table) {
-  return {.width = spec.width,
-          .feed_forward = spec.feed_forward,
-          .rms_epsilon = spec.rms_epsilon,
-          .attention = {
-              .heads = {.query = spec.heads, .key_value = spec.kv_heads, .width = spec.head_width},
-              .scale = 1.0 / std::sqrt(static_cast<double>(spec.head_width)),
-              .rope_table = rope_table}};
-}
-
-View make_rope_table(const model::ModelSpec& spec, std::int64_t positions, DType dtype,
-                     Arena& arena) {
-  const View table = arena.persistent("tables", positions, spec.head_width, dtype);
-  if (!arena.planning()) {
-    fill_rope_table(spec, table);
+RopeTables take_rope_tables(const model::ModelSpec& spec, std::int64_t positions, DType dtype,
+                            Arena& arena) {
+  if (spec.positions != model::PositionKind::Rope) {
+    return {};
   }
-  return table;
+  RopeTables tables;
+  tables.whole = arena.persistent("tables", positions, spec.rotated(), dtype);
+  tables.local = tables.whole;
+  if (spec.local_rope_theta > 0.0) {
+    tables.local = arena.persistent("tables", positions, spec.rotated(), dtype);
+  }
+  if (!arena.planning()) {
+    fill_rope_table(spec, positions, tables.whole);
+    if (spec.local_rope_theta > 0.0) {
+      fill_local_rope_table(spec, tables.local);
+    }
+  }
+  return tables;
 }
 
 }  // namespace
 
 CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
                    const Options& options, Arena& arena)
-    : options_(options),
+    : spec_(spec),
+      options_(options),
       parameters_(parameters),
       arena_(arena),
-      final_norm_(parameters.final_norm(), spec.rms_epsilon),
-      head_(parameters.head(), options.chunk_rows) {
+      rope_(take_rope_tables(spec, options.largest.length, parameters.values().dtype, arena)),
+      rope_class_(model::rope_length_class(spec, options.largest.length)),
+      block_spec_(make_block_spec(spec, 0, rope_)),
+      embedding_norm_(parameters.embedding_norm(), parameters.embedding_norm_bias(),
+                      block_spec_.norm),
+      final_norm_(parameters.final_norm(), parameters.final_norm_bias(), block_spec_.norm),
+      head_(parameters.head(), {.chunk_rows = options.chunk_rows,
+                                .divisor = spec.logit_divisor,
+                                .cap = spec.logit_cap}) {
   const DType dtype = parameters.values().dtype;
   const std::int64_t tokens = options.largest.tokens();
-  block_spec_ = make_block_spec(spec, make_rope_table(spec, options.largest.length, dtype, arena));
+  const std::int64_t stats = block_spec_.norm.stats_rows();
   const DecoderBlock::Saved shared =
       DecoderBlock::take_shared(block_spec_, tokens, dtype, options.recompute, arena);
-  for (const BlockParameters& block : parameters.blocks()) {
-    blocks_.emplace_back(block_spec_, block);
+  for (std::size_t layer = 0; layer < parameters.blocks().size(); ++layer) {
+    blocks_.emplace_back(make_block_spec(spec, static_cast<std::int64_t>(layer), rope_),
+                         parameters.blocks()[layer]);
     saved_.push_back(
         DecoderBlock::take_kept(block_spec_, tokens, dtype, options.recompute, shared, arena));
   }
+  if (spec.embedding_norm) {
+    embedded_ = arena.persistent("activations", tokens, spec.width, dtype);
+    embedded_stats_ = arena.persistent("activations", stats, tokens, dtype);
+  }
   final_input_ = arena.persistent("activations", tokens, spec.width, dtype);
-  final_rstd_ = arena.persistent("activations", 1, tokens, dtype);
+  final_stats_ = arena.persistent("activations", stats, tokens, dtype);
   hidden_ = arena.persistent("activations", tokens, spec.width, dtype);
   if (!arena.planning()) {
     trained_rows_.reserve(static_cast<std::size_t>(tokens));
@@ -60,6 +74,7 @@ double CausalLM::forward_backward(Ops& ops, const data::MicroBatch& batch, doubl
                                   bool accumulate) {
   const Exec exec{ops, arena_, accumulate};
   const Input input = find_trained_rows(batch);
+  follow_length(batch.length);
   forward(exec, input);
   return backward(exec, input, gradient_scale);
 }
@@ -67,6 +82,7 @@ double CausalLM::forward_backward(Ops& ops, const data::MicroBatch& batch, doubl
 void CausalLM::logits(Ops& ops, const data::MicroBatch& batch, View logits) {
   const Exec exec{ops, arena_};
   const Input input = find_trained_rows(batch);
+  follow_length(batch.length);
   forward(exec, input);
   head_.logits(exec, hidden_.row_range(0, input.sequences.tokens()), logits);
 }
@@ -84,7 +100,7 @@ Extents CausalLM::extents() const {
   const Heads& heads = block_spec_.attention.heads;
   return {.sequences = options_.largest,
           .heads = heads,
-          .widest = std::max({block_spec_.width, heads.fused_cols(), 2 * block_spec_.feed_forward}),
+          .widest = std::max({block_spec_.width, heads.fused_cols(), block_spec_.mlp.inner_cols()}),
           .head_rows = std::min(options_.chunk_rows, options_.largest.tokens()),
           .vocabulary = parameters_.head().value.rows};
 }
@@ -109,11 +125,69 @@ DecoderBlock::Saved CausalLM::saved(std::size_t layer, const Sequences& sequence
   return saved_[layer].first_tokens(sequences.tokens());
 }
 
+void CausalLM::follow_length(std::int64_t length) {
+  const std::int64_t wanted = model::rope_length_class(spec_, length);
+  if (wanted != rope_class_) {
+    fill_rope_table(spec_, length, rope_.whole);
+    rope_class_ = wanted;
+  }
+}
+
+void CausalLM::embed(const Exec& exec, const Input& input, View stream) {
+  const std::int64_t tokens = input.sequences.tokens();
+  const std::int64_t length = input.sequences.length;
+  const View embedded = spec_.embedding_norm ? embedded_.row_range(0, tokens) : stream;
+  exec.ops.embed(input.ids, parameters_.embedding().value, embedded);
+  if (spec_.embedding_scale != 1.0) {
+    exec.ops.scale(spec_.embedding_scale, embedded, embedded);
+  }
+  if (spec_.positions == model::PositionKind::Learned) {
+    const View positions = parameters_.positions().value.row_range(0, length);
+    for (std::int64_t first = 0; first < tokens; first += length) {
+      exec.ops.add(positions, embedded.row_range(first, length));
+    }
+  }
+  if (spec_.embedding_norm) {
+    embedding_norm_.forward(exec, embedded, stream, embedded_stats_.col_range(0, tokens));
+  }
+}
+
+void CausalLM::embed_backward(const Exec& exec, const Input& input, View dstream) {
+  const std::int64_t tokens = input.sequences.tokens();
+  const std::int64_t length = input.sequences.length;
+  Scratch scratch(exec.arena);
+  View dembedded = dstream;
+  if (spec_.embedding_norm) {
+    dembedded = scratch.take(tokens, dstream.cols, dstream.dtype);
+    exec.ops.fill(dembedded, 0.0);
+    embedding_norm_.backward(exec, dstream, embedded_.row_range(0, tokens),
+                             embedded_stats_.col_range(0, tokens), dembedded);
+  }
+  if (spec_.positions == model::PositionKind::Learned) {
+    const View gradient = parameters_.positions().gradient;
+    if (!exec.accumulate) {
+      exec.ops.fill(gradient, 0.0);
+    }
+    for (std::int64_t first = 0; first < tokens; first += length) {
+      exec.ops.add(dembedded.row_range(first, length), gradient.row_range(0, length));
+    }
+  }
+  if (spec_.embedding_scale != 1.0) {
+    exec.ops.scale(spec_.embedding_scale, dembedded, dembedded);
+  }
+  const Parameter& embedding = parameters_.embedding();
+  // A tied head has already left its part in the same gradient.
+  if (!parameters_.tied_head() && !exec.accumulate) {
+    exec.ops.fill(embedding.gradient, 0.0);
+  }
+  exec.ops.embed_backward(input.ids, dembedded, embedding.gradient);
+}
+
 void CausalLM::forward(const Exec& exec, const Input& input) {
   const std::int64_t tokens = input.sequences.tokens();
   Scratch scratch(exec.arena);
   const View delta = scratch.take(tokens, final_input_.cols, final_input_.dtype);
-  exec.ops.embed(input.ids, parameters_.embedding().value, saved(0, input.sequences).input);
+  embed(exec, input, saved(0, input.sequences).input);
   Residual before;
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const DecoderBlock::Saved kept = saved(layer, input.sequences);
@@ -121,7 +195,7 @@ void CausalLM::forward(const Exec& exec, const Input& input) {
     before = {kept.middle, delta};
   }
   final_norm_.forward_sum(exec, before.stream, before.delta, final_input_.row_range(0, tokens),
-                          hidden_.row_range(0, tokens), final_rstd_.col_range(0, tokens));
+                          hidden_.row_range(0, tokens), final_stats_.col_range(0, tokens));
 }
 
 double CausalLM::backward(const Exec& exec, const Input& input, double gradient_scale) {
@@ -136,7 +210,7 @@ double CausalLM::backward(const Exec& exec, const Input& input, double gradient_
                                   dhidden);
     exec.ops.fill(dstream, 0.0);
     final_norm_.backward(exec, dhidden, final_input_.row_range(0, tokens),
-                         final_rstd_.col_range(0, tokens), dstream);
+                         final_stats_.col_range(0, tokens), dstream);
   }
   for (std::size_t layer = blocks_.size(); layer-- > 0;) {
     const DecoderBlock::Saved kept = saved(layer, input.sequences);
@@ -146,12 +220,7 @@ double CausalLM::backward(const Exec& exec, const Input& input, double gradient_
     }
     blocks_[layer].backward(exec, input.sequences, kept, dstream);
   }
-  const Parameter& embedding = parameters_.embedding();
-  // A tied head has already left its part in the same gradient.
-  if (!parameters_.tied_head() && !exec.accumulate) {
-    exec.ops.fill(embedding.gradient, 0.0);
-  }
-  exec.ops.embed_backward(input.ids, dstream, embedding.gradient);
+  embed_backward(exec, input, dstream);
   return loss;
 }
 

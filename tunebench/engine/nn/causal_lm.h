@@ -7,6 +7,7 @@
 #include "tunebench/data/batch.h"
 #include "tunebench/engine/core/arena.h"
 #include "tunebench/engine/core/view.h"
+#include "tunebench/engine/nn/block_spec.h"
 #include "tunebench/engine/nn/decoder_block.h"
 #include "tunebench/engine/nn/head.h"
 #include "tunebench/engine/nn/parameters.h"
@@ -55,21 +56,31 @@ class CausalLM {
     TrainedRows trained;
   };
   [[nodiscard]] Input find_trained_rows(const data::MicroBatch& batch);
+  /// Frequencies that follow the length are made anew when it changes.
+  void follow_length(std::int64_t length);
+  void embed(const Exec& exec, const Input& input, View stream);
+  void embed_backward(const Exec& exec, const Input& input, View dstream);
   void forward(const Exec& exec, const Input& input);
   double backward(const Exec& exec, const Input& input, double gradient_scale);
   [[nodiscard]] DecoderBlock::Saved saved(std::size_t layer, const Sequences& sequences) const;
 
+  model::ModelSpec spec_;
   Options options_;
-  BlockSpec block_spec_;
   const Parameters& parameters_;
   Arena& arena_;
+  RopeTables rope_;
+  std::int64_t rope_class_ = 0;  ///< of the length that the table is for
+  BlockSpec block_spec_;         ///< of the first layer; the sizes are those of all
   std::vector<DecoderBlock> blocks_;
-  RmsNorm final_norm_;
+  Norm embedding_norm_;
+  Norm final_norm_;
   Head head_;
 
   std::vector<DecoderBlock::Saved> saved_;
+  View embedded_;  ///< before its norm, if it has one
+  View embedded_stats_;
   View final_input_;  ///< the stream after the last block
-  View final_rstd_;
+  View final_stats_;
   View hidden_;  ///< its normalisation: what the head reads
 
   std::vector<std::int32_t> trained_rows_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -31,6 +32,66 @@ void mask(data::MicroBatch& batch, std::int64_t sample, std::int64_t first, std:
   }
 }
 
+using AddCase = std::function<Case&(std::string)>;
+
+void add_scaled_positions(const AddCase& add) {
+  using Type = model::RopeScaling::Type;
+  // The batch is longer than the trained range.
+  model::ModelSpec& dynamic = add("DynamicRope").spec;
+  dynamic.max_positions = 4;
+  dynamic.rope_scaling = {.type = Type::Dynamic, .factor = 2.0, .original_max_positions = 4};
+  add("YarnRope").spec.rope_scaling = {.type = Type::Yarn,
+                                       .factor = 4.0,
+                                       .original_max_positions = 8,
+                                       .amplitude = 1.2,
+                                       .beta_fast = 0.9,
+                                       .beta_slow = 0.1};
+  add("LongRope").spec.rope_scaling = {.type = Type::LongRope,
+                                       .factor = 4.0,
+                                       .original_max_positions = 4,
+                                       .amplitude = 1.3,
+                                       .short_factors = {1.0, 1.5},
+                                       .long_factors = {2.0, 5.0}};
+  add("PartialRotation").spec.rotary_width = 2;
+  add("NoPositions").spec.positions = model::PositionKind::None;
+  add("LearnedPositions").spec.positions = model::PositionKind::Learned;
+  add("Alibi").spec.positions = model::PositionKind::Alibi;
+}
+
+void add_switches(const AddCase& add) {
+  add("Window").spec.window = 3;
+  model::ModelSpec& local = add("LocalAndGlobalLayers").spec;
+  local.window = 2;
+  local.local_layers = {true, false};
+  local.local_rope_theta = 50.0;
+  model::ModelSpec& scaled = add("Multipliers").spec;
+  scaled.embedding_scale = 3.0;
+  scaled.residual_scale = 0.3;
+  scaled.logit_divisor = 2.5;
+  scaled.attention_scale = 0.9;
+  scaled.tied_head = true;
+  add("NormOfHeads").spec.qk_norm = true;
+  model::ModelSpec& gemma = add("PostNormsAndCaps").spec;
+  gemma.norm = model::NormKind::RmsPlusOne;
+  gemma.post_norms = true;
+  gemma.qk_norm = true;
+  gemma.score_cap = 1.5;
+  gemma.logit_cap = 2.0;
+  gemma.activation = model::Activation::GeluTanh;
+  model::ModelSpec& bigcode = add("LayerNormWithoutGate").spec;
+  bigcode.norm = model::NormKind::Layer;
+  bigcode.gated_mlp = false;
+  bigcode.activation = model::Activation::Gelu;
+  bigcode.mlp_bias = true;
+  model::ModelSpec& bloom = add("InterleavedHeadsAndEmbeddingNorm").spec;
+  bloom.norm = model::NormKind::Layer;
+  bloom.embedding_norm = true;
+  bloom.kv_heads = 4;
+  bloom.interleaved_qkv = true;
+  bloom.positions = model::PositionKind::Alibi;
+  bloom.tied_head = true;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   const auto add = [&](std::string name) -> Case& {
@@ -49,6 +110,8 @@ std::vector<Case> cases() {
   add("LinearRope").spec.rope_scaling = {.type = model::RopeScaling::Type::Linear, .factor = 3.0};
   add("Llama3Rope").spec.rope_scaling = {
       .type = model::RopeScaling::Type::Llama3, .factor = 8.0, .original_max_positions = 8};
+  add_scaled_positions(add);
+  add_switches(add);
   mask(add("MaskedPrompt").batch, 0, 0, 4);
   Case& padded = add("PaddedBatch");
   mask(padded.batch, 1, 4, 7);
@@ -58,6 +121,9 @@ std::vector<Case> cases() {
     with_rung.recompute = rung;
     with_rung.spec.qkv_bias = true;
     with_rung.spec.layers = 3;
+    with_rung.spec.post_norms = true;
+    with_rung.spec.qk_norm = true;
+    with_rung.spec.window = 3;
   }
   return all;
 }
@@ -93,6 +159,25 @@ TEST(CausalLMTest, EveryRungGivesTheSameBits) {
       TestModel rebuilt(spec, {.largest = {3, 9}, .recompute = rung}, dtype);
       EXPECT_EQ(rebuilt.forward_backward(batch), loss) << recompute_name(rung);
       EXPECT_EQ(rebuilt.gradient_bytes(), kept.gradient_bytes()) << recompute_name(rung);
+    }
+  }
+}
+
+TEST(CausalLMTest, FrequenciesFollowTheLengthOfEachBatch) {
+  for (const auto type : {model::RopeScaling::Type::Dynamic, model::RopeScaling::Type::LongRope}) {
+    model::ModelSpec spec = test_spec();
+    spec.max_positions = 6;
+    spec.rope_scaling = {.type = type,
+                         .factor = 2.0,
+                         .original_max_positions = 6,
+                         .short_factors = {1.0, 1.5},
+                         .long_factors = {2.0, 5.0}};
+    TestModel roomy(spec, {.largest = {2, 12}}, DType::F32);
+    for (const std::int64_t length : {5, 12, 9, 6, 12}) {
+      const data::MicroBatch batch = test_batch(spec, 2, length, 3);
+      TestModel exact(spec, {.largest = {2, length}}, DType::F32);
+      EXPECT_EQ(roomy.forward_backward(batch), exact.forward_backward(batch)) << length;
+      EXPECT_EQ(roomy.gradient_bytes(), exact.gradient_bytes()) << length;
     }
   }
 }

@@ -16,9 +16,11 @@ namespace tunebench::engine {
 /// What makes a block; biases are there when its parameters are.
 struct BlockSpec {
   std::int64_t width = 0;
-  std::int64_t feed_forward = 0;
-  double rms_epsilon = 1e-5;
+  NormSpec norm;
+  bool post_norms = false;      ///< each half's result is normalised before it is added
+  double residual_scale = 1.0;  ///< each half's result is multiplied with it; not with post_norms
   Attention::Spec attention;
+  Mlp::Spec mlp;
 };
 
 /// The residual stream before a block: stream + delta. The sum is left to the block, which takes
@@ -29,19 +31,25 @@ struct Residual {
 };
 
 /// One decoder block with normalisation before each half:
-///   middle = input + attention(norm(input));  output = middle + mlp(norm(middle)).
+///   middle = input + end(attention(norm(input)));  output = middle + end(mlp(norm(middle)))
+/// where end normalises, multiplies, or does nothing.
 class DecoderBlock {
  public:
-  /// Kept from forward to backward, [tokens, D] unless stated.
+  /// Kept from forward to backward, [tokens, D] unless stated. Stats are [1, tokens], of a layer
+  /// norm [2, tokens].
   struct Saved {
     View input;
     View input_norm;
-    View input_rstd;  ///< [1, tokens]
+    View input_stats;
     Attention::Saved attention;
+    View attention_end;        ///< before its norm; with post_norms only
+    View attention_end_stats;  ///< the same
     View middle;
     View middle_norm;
-    View middle_rstd;  ///< [1, tokens]
+    View middle_stats;
     Mlp::Saved mlp;
+    View mlp_end;        ///< as attention_end
+    View mlp_end_stats;  ///< the same
     [[nodiscard]] Saved first_tokens(std::int64_t tokens) const;
   };
 
@@ -65,10 +73,24 @@ class DecoderBlock {
   void backward(const Exec& exec, Sequences sequences, const Saved& saved, View dstream) const;
 
  private:
-  RmsNorm input_norm_;
+  void attention_half(const Exec& exec, Sequences sequences, const Saved& saved, View delta) const;
+  void mlp_half(const Exec& exec, const Saved& saved, View delta) const;
+  /// The result of a half before its norm, if it has one, and that norm's stats.
+  struct HalfEnd {
+    const Norm& norm;
+    View raw;
+    View stats;
+  };
+  /// Gradient of a half's result from that of the stream, in `room` or dstream itself.
+  [[nodiscard]] View into_half(const Exec& exec, const HalfEnd& end, View dstream, View room) const;
+
+  BlockSpec spec_;
+  Norm input_norm_;
   Attention attention_;
-  RmsNorm middle_norm_;
+  Norm attention_end_;
+  Norm middle_norm_;
   Mlp mlp_;
+  Norm mlp_end_;
 };
 
 }  // namespace tunebench::engine

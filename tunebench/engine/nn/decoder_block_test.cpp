@@ -7,6 +7,7 @@
 
 #include "tunebench/engine/core/compare.h"
 #include "tunebench/engine/core/matrix.h"
+#include "tunebench/engine/nn/block_spec.h"
 #include "tunebench/engine/nn/rope_table.h"
 #include "tunebench/engine/nn/test_model.h"
 
@@ -20,7 +21,7 @@ constexpr std::int64_t kTokens = 10;
 class DecoderBlockTest : public testing::Test {
  protected:
   DecoderBlockTest() {
-    fill_rope_table(spec_, table_.view());
+    fill_rope_table(spec_, 0, table_.view());
     std::uint64_t stream = 0;
     for (const Parameters::Named& named : parameters_.named()) {
       const View value = named.parameter.value;
@@ -30,10 +31,9 @@ class DecoderBlockTest : public testing::Test {
   }
 
   [[nodiscard]] BlockSpec block_spec() {
-    return {.width = spec_.width,
-            .feed_forward = spec_.feed_forward,
-            .rms_epsilon = spec_.rms_epsilon,
-            .attention = {.heads = {4, 2, 4}, .scale = 0.3, .rope_table = table_.view()}};
+    BlockSpec block = make_block_spec(spec_, 0, {table_.view(), table_.view()});
+    block.attention.scoring.scale = 0.3;
+    return block;
   }
 
   model::ModelSpec spec_ = [] {
@@ -105,8 +105,8 @@ TEST_F(DecoderBlockTest, RefillRestoresEachDroppedActivation) {
     block.forward(exec, kSequences, nullptr, saved, delta.view());
     // Another block passes over what is shared.
     for (const View& view :
-         {shared.input_norm, shared.input_rstd, shared.attention.qkv, shared.attention.out,
-          shared.attention.lse, shared.middle, shared.middle_norm, shared.middle_rstd,
+         {shared.input_norm, shared.input_stats, shared.attention.qkv, shared.attention.out,
+          shared.attention.lse, shared.middle, shared.middle_norm, shared.middle_stats,
           shared.mlp.gate_up, shared.mlp.activation}) {
       ops_->fill(view, -1.0);
     }
@@ -117,7 +117,7 @@ TEST_F(DecoderBlockTest, RefillRestoresEachDroppedActivation) {
     EXPECT_EQ(relative_difference(saved.attention.lse, whole.attention.lse), 0);
     EXPECT_EQ(relative_difference(saved.middle, whole.middle), 0);
     EXPECT_EQ(relative_difference(saved.middle_norm, whole.middle_norm), 0);
-    EXPECT_EQ(relative_difference(saved.middle_rstd, whole.middle_rstd), 0);
+    EXPECT_EQ(relative_difference(saved.middle_stats, whole.middle_stats), 0);
     EXPECT_EQ(relative_difference(saved.mlp.gate_up, whole.mlp.gate_up), 0);
     EXPECT_EQ(relative_difference(saved.mlp.activation, whole.mlp.activation), 0);
   }

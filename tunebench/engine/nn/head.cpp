@@ -14,6 +14,21 @@ std::span<const std::int32_t> part(std::span<const std::int32_t> all, std::int64
 
 }  // namespace
 
+/// Overwrites logits with their gradient.
+double Head::loss_and_gradient(const Exec& exec, View logits, std::span<const std::int32_t> labels,
+                               double gradient_scale) const {
+  if (spec_.cap == 0.0) {
+    return exec.ops.cross_entropy(logits, labels, gradient_scale);
+  }
+  Scratch scratch(exec.arena);
+  const View capped = scratch.take(logits.rows, logits.cols, logits.dtype);
+  exec.ops.soft_cap(spec_.cap, logits, capped);
+  exec.ops.copy(capped, logits);
+  const double loss = exec.ops.cross_entropy(logits, labels, gradient_scale);
+  exec.ops.soft_cap_backward(spec_.cap, capped, logits, logits);
+  return loss;
+}
+
 double Head::forward_backward(const Exec& exec, View hidden, const TrainedRows& trained,
                               double gradient_scale, View dhidden) const {
   if (trained.count == 0 && !exec.accumulate) {
@@ -21,7 +36,7 @@ double Head::forward_backward(const Exec& exec, View hidden, const TrainedRows& 
   }
   // Chunks of nearly equal size, so that none is a short rest.
   const std::int64_t chunks =
-      std::max<std::int64_t>(1, (trained.count + chunk_rows_ - 1) / chunk_rows_);
+      std::max<std::int64_t>(1, (trained.count + spec_.chunk_rows - 1) / spec_.chunk_rows);
   const std::int64_t rows_at_once = (trained.count + chunks - 1) / chunks;
 
   Scratch scratch(exec.arena);
@@ -33,11 +48,19 @@ double Head::forward_backward(const Exec& exec, View hidden, const TrainedRows& 
     const std::int64_t count = std::min(rows_at_once, trained.count - first);
     const View x = inputs.row_range(0, count);
     const View y = logits.row_range(0, count);
+    const View dx = dinputs.row_range(first, count);
     exec.ops.gather_rows(hidden, part(trained.rows, first, count), x);
+    // The divisor is taken off the narrow side of the product.
+    if (spec_.divisor != 1.0) {
+      exec.ops.scale(1.0 / spec_.divisor, x, x);
+    }
     exec.ops.gemm(false, true, x, weight_.value, y, false);
-    loss += exec.ops.cross_entropy(y, part(trained.labels, first, count), gradient_scale);
+    loss += loss_and_gradient(exec, y, part(trained.labels, first, count), gradient_scale);
     exec.ops.gemm(true, false, y, x, weight_.gradient, exec.accumulate || first > 0);
-    exec.ops.gemm(false, false, y, weight_.value, dinputs.row_range(first, count), false);
+    exec.ops.gemm(false, false, y, weight_.value, dx, false);
+    if (spec_.divisor != 1.0) {
+      exec.ops.scale(1.0 / spec_.divisor, dx, dx);
+    }
   }
   exec.ops.scatter_rows(dinputs, trained.rows, dhidden);
   return loss;
@@ -45,6 +68,12 @@ double Head::forward_backward(const Exec& exec, View hidden, const TrainedRows& 
 
 void Head::logits(const Exec& exec, View hidden, View logits) const {
   exec.ops.gemm(false, true, hidden, weight_.value, logits, false);
+  if (spec_.divisor != 1.0) {
+    exec.ops.scale(1.0 / spec_.divisor, logits, logits);
+  }
+  if (spec_.cap != 0.0) {
+    exec.ops.soft_cap(spec_.cap, logits, logits);
+  }
 }
 
 }  // namespace tunebench::engine

@@ -25,8 +25,13 @@ class Head {
   /// when there are fewer).
   static constexpr std::int64_t kChunkRows = 256;
 
-  explicit Head(Parameter weight, std::int64_t chunk_rows = kChunkRows)
-      : weight_(weight), chunk_rows_(chunk_rows) {}
+  struct Spec {
+    std::int64_t chunk_rows = kChunkRows;
+    double divisor = 1.0;  ///< logits are divided by it
+    double cap = 0.0;      ///< c: logits become c tanh(logit / c); 0: they stay
+  };
+
+  Head(Parameter weight, const Spec& spec) : weight_(weight), spec_(spec) {}
 
   /// hidden [tokens, D]. dhidden = gradient of the loss times gradient_scale, zero at rows that
   /// are not trained. Returns the sum of losses.
@@ -37,8 +42,11 @@ class Head {
   void logits(const Exec& exec, View hidden, View logits) const;
 
  private:
+  double loss_and_gradient(const Exec& exec, View logits, std::span<const std::int32_t> labels,
+                           double gradient_scale) const;
+
   Parameter weight_;
-  std::int64_t chunk_rows_;
+  Spec spec_;
 };
 
 }  // namespace tunebench::engine

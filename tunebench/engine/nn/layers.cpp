@@ -17,16 +17,30 @@ void Linear::backward(const Exec& exec, View dy, View x, View dx) const {
   exec.ops.gemm(false, false, dy, weight_.value, dx, false);
 }
 
-void RmsNorm::forward(const Exec& exec, View x, View y, View rstd) const {
-  exec.ops.rms_norm(x, weight_.value, epsilon_, y, rstd);
+void Norm::forward(const Exec& exec, View x, View y, View stats) const {
+  if (layer()) {
+    exec.ops.layer_norm(x, weight_.value, bias_.value, spec_.epsilon, y, stats);
+  } else {
+    exec.ops.rms_norm(x, spec_.weight(weight_), spec_.epsilon, y, stats);
+  }
 }
 
-void RmsNorm::forward_sum(const Exec& exec, View x, View delta, View sum, View y, View rstd) const {
-  exec.ops.add_rms_norm(x, delta, weight_.value, epsilon_, sum, y, rstd);
+void Norm::forward_sum(const Exec& exec, View x, View delta, View sum, View y, View stats) const {
+  if (layer()) {
+    exec.ops.add_layer_norm(x, delta, weight_.value, bias_.value, spec_.epsilon, sum, y, stats);
+  } else {
+    exec.ops.add_rms_norm(x, delta, spec_.weight(weight_), spec_.epsilon, sum, y, stats);
+  }
 }
 
-void RmsNorm::backward(const Exec& exec, View dy, View x, View rstd, View dx) const {
-  exec.ops.rms_norm_backward(dy, x, weight_.value, rstd, dx, weight_.gradient, exec.accumulate);
+void Norm::backward(const Exec& exec, View dy, View x, View stats, View dx) const {
+  if (layer()) {
+    exec.ops.layer_norm_backward(dy, x, weight_.value, stats, dx, weight_.gradient, bias_.gradient,
+                                 exec.accumulate);
+  } else {
+    exec.ops.rms_norm_backward(dy, x, spec_.weight(weight_), stats, dx, weight_.gradient,
+                               exec.accumulate);
+  }
 }
 
 }  // namespace tunebench::engine

@@ -6,6 +6,7 @@
 #include "tunebench/engine/core/view.h"
 #include "tunebench/engine/nn/parameters.h"
 #include "tunebench/engine/ops/ops.h"
+#include "tunebench/model/model_spec.h"
 
 namespace tunebench::engine {
 
@@ -30,20 +31,37 @@ class Linear {
   Parameter bias_;
 };
 
-/// Root-mean-square normalisation with a weight, of the residual stream.
-class RmsNorm {
- public:
-  RmsNorm(Parameter weight, double epsilon) : weight_(weight), epsilon_(epsilon) {}
+/// What normalises: the kind and what is added to the mean square.
+struct NormSpec {
+  model::NormKind kind = model::NormKind::Rms;
+  double epsilon = 1e-5;
+  /// Rows of what a call keeps for its backward pass, [rows, tokens].
+  [[nodiscard]] std::int64_t stats_rows() const { return kind == model::NormKind::Layer ? 2 : 1; }
+  /// A weight as this kind multiplies with it.
+  [[nodiscard]] NormWeight weight(const Parameter& parameter) const {
+    return {parameter.value, kind == model::NormKind::RmsPlusOne ? 1.0 : 0.0};
+  }
+};
 
-  void forward(const Exec& exec, View x, View y, View rstd) const;
+/// Normalisation of the residual stream.
+class Norm {
+ public:
+  /// `bias` exists for the kind Layer.
+  Norm(Parameter weight, Parameter bias, const NormSpec& spec)
+      : weight_(weight), bias_(bias), spec_(spec) {}
+
+  void forward(const Exec& exec, View x, View y, View stats) const;
   /// sum = x + delta, and y its normalisation.
-  void forward_sum(const Exec& exec, View x, View delta, View sum, View y, View rstd) const;
+  void forward_sum(const Exec& exec, View x, View delta, View sum, View y, View stats) const;
   /// dx += gradient; x is what was normalised.
-  void backward(const Exec& exec, View dy, View x, View rstd, View dx) const;
+  void backward(const Exec& exec, View dy, View x, View stats, View dx) const;
 
  private:
+  [[nodiscard]] bool layer() const { return spec_.kind == model::NormKind::Layer; }
+
   Parameter weight_;
-  double epsilon_;
+  Parameter bias_;
+  NormSpec spec_;
 };
 
 }  // namespace tunebench::engine

@@ -6,8 +6,9 @@ Mlp::Saved Mlp::Saved::first_tokens(std::int64_t tokens) const {
   return {gate_up.row_range(0, tokens), activation.row_range(0, tokens)};
 }
 
-Mlp::Mlp(const BlockParameters& parameters)
-    : gate_up_(parameters.gate_up, parameters.gate_up_bias),
+Mlp::Mlp(const Spec& spec, const BlockParameters& parameters)
+    : spec_(spec),
+      gate_up_(parameters.gate_up, parameters.gate_up_bias),
       down_(parameters.down, parameters.down_bias) {}
 
 void Mlp::forward(const Exec& exec, View x, const Saved& saved, View y) const {
@@ -21,7 +22,11 @@ void Mlp::refill(const Exec& exec, View x, const Saved& saved) const {
 }
 
 void Mlp::refill_activation(const Exec& exec, const Saved& saved) const {
-  exec.ops.swiglu(saved.gate_up, saved.activation);
+  if (spec_.gated) {
+    exec.ops.gated(spec_.activation, saved.gate_up, saved.activation);
+  } else {
+    exec.ops.activate(spec_.activation, saved.gate_up, saved.activation);
+  }
 }
 
 void Mlp::backward(const Exec& exec, View dy, View x, const Saved& saved, View dx) const {
@@ -29,7 +34,11 @@ void Mlp::backward(const Exec& exec, View dy, View x, const Saved& saved, View d
   const View dactivation =
       scratch.take(saved.activation.rows, saved.activation.cols, saved.activation.dtype);
   down_.backward(exec, dy, saved.activation, dactivation);
-  exec.ops.swiglu_backward(saved.gate_up, dactivation, saved.gate_up);
+  if (spec_.gated) {
+    exec.ops.gated_backward(spec_.activation, saved.gate_up, dactivation, saved.gate_up);
+  } else {
+    exec.ops.activate_backward(spec_.activation, saved.gate_up, dactivation, saved.gate_up);
+  }
   gate_up_.backward(exec, saved.gate_up, x, dx);
 }
 

@@ -8,17 +8,25 @@
 
 namespace tunebench::engine {
 
-/// Gated feed-forward: fused gate and up projection, SwiGLU, down projection.
+/// Feed-forward: up projection (gated: fused with the gate), activation, down projection.
 class Mlp {
  public:
+  struct Spec {
+    std::int64_t feed_forward = 0;
+    bool gated = true;
+    Activation activation = Activation::Silu;
+    /// Columns of the first projection.
+    [[nodiscard]] std::int64_t inner_cols() const { return (gated ? 2 : 1) * feed_forward; }
+  };
+
   /// Kept from forward to backward.
   struct Saved {
-    View gate_up;     ///< [tokens, 2F]; backward leaves its gradient there
+    View gate_up;     ///< [tokens, 2F] or [tokens, F]; backward leaves its gradient there
     View activation;  ///< [tokens, F]
     [[nodiscard]] Saved first_tokens(std::int64_t tokens) const;
   };
 
-  explicit Mlp(const BlockParameters& parameters);
+  Mlp(const Spec& spec, const BlockParameters& parameters);
 
   /// x and y [tokens, D].
   void forward(const Exec& exec, View x, const Saved& saved, View y) const;
@@ -30,6 +38,7 @@ class Mlp {
   void backward(const Exec& exec, View dy, View x, const Saved& saved, View dx) const;
 
  private:
+  Spec spec_;
   Linear gate_up_;
   Linear down_;
 };

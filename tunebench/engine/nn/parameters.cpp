@@ -23,96 +23,91 @@ View named_part(const View& whole, bool vector, std::int64_t first, std::int64_t
   return vector ? whole.col_range(first, count) : whole.row_range(first, count);
 }
 
+/// How a tensor of a new model begins. The weight of a norm that multiplies with 1 + weight is 0.
+Parameters::Initial initial_of(const model::ParameterGroup& group, const model::ModelSpec& spec) {
+  if (!group.vector()) {
+    return Parameters::Initial::Normal;
+  }
+  return group.bias() || spec.norm == model::NormKind::RmsPlusOne ? Parameters::Initial::Zero
+                                                                  : Parameters::Initial::One;
+}
+
+std::int64_t rows_of(const model::ParameterGroup& group) {
+  return group.vector() ? 1 : group.outputs();
+}
+
+std::int64_t cols_of(const model::ParameterGroup& group) {
+  return group.vector() ? group.outputs() : group.inputs;
+}
+
 }  // namespace
 
-/// Collects what there is, then lays it out in flat memory.
-struct Parameters::Builder {
-  /// Tensors of the checkpoint that follow each other in one parameter.
-  struct Part {
-    std::string name;
-    std::int64_t outputs = 0;
+Parameter& Parameters::place_of(const model::ParameterGroup& group) {
+  using Role = model::ParameterRole;
+  const auto block = [&]() -> BlockParameters& {
+    return blocks_[static_cast<std::size_t>(group.layer)];
   };
-  struct Entry {
-    Parameter* target = nullptr;
-    std::int64_t outputs = 0;
-    std::int64_t inputs = 0;  ///< 0: a vector of `outputs` elements
-    Initial initial = Initial::Normal;
-    std::vector<Part> parts;
-    [[nodiscard]] bool vector() const { return inputs == 0; }
-    [[nodiscard]] std::int64_t rows() const { return vector() ? 1 : outputs; }
-    [[nodiscard]] std::int64_t cols() const { return vector() ? outputs : inputs; }
-  };
-  std::vector<Entry> entries;
-
-  void add(Parameter& target, std::int64_t inputs, Initial initial, std::vector<Part> parts) {
-    std::int64_t outputs = 0;
-    for (const Part& part : parts) {
-      outputs += part.outputs;
-    }
-    entries.push_back({&target, outputs, inputs, initial, std::move(parts)});
+  switch (group.role) {
+    case Role::Embedding:
+      return embedding_;
+    case Role::Positions:
+      return positions_;
+    case Role::EmbeddingNorm:
+      return embedding_norm_;
+    case Role::EmbeddingNormBias:
+      return embedding_norm_bias_;
+    case Role::Qkv:
+      return block().qkv;
+    case Role::QkvBias:
+      return block().qkv_bias;
+    case Role::Output:
+      return block().output;
+    case Role::OutputBias:
+      return block().output_bias;
+    case Role::GateUp:
+      return block().gate_up;
+    case Role::GateUpBias:
+      return block().gate_up_bias;
+    case Role::Down:
+      return block().down;
+    case Role::DownBias:
+      return block().down_bias;
+    case Role::InputNorm:
+      return block().input_norm;
+    case Role::InputNormBias:
+      return block().input_norm_bias;
+    case Role::QueryNorm:
+      return block().query_norm;
+    case Role::KeyNorm:
+      return block().key_norm;
+    case Role::PostAttentionNorm:
+      return block().post_attention_norm;
+    case Role::MiddleNorm:
+      return block().middle_norm;
+    case Role::MiddleNormBias:
+      return block().middle_norm_bias;
+    case Role::PostMlpNorm:
+      return block().post_mlp_norm;
+    case Role::FinalNorm:
+      return final_norm_;
+    case Role::FinalNormBias:
+      return final_norm_bias_;
+    case Role::Head:
+      return head_;
   }
-
-  void add_norm(Parameter& target, std::string name, std::int64_t width) {
-    add(target, 0, Initial::One, {{std::move(name), width}});
-  }
-
-  /// `stems` name projections of one input; each gets ".weight" and, if wanted, ".bias".
-  void add_linear(Parameter& weight, Parameter& bias, bool with_bias, std::int64_t inputs,
-                  const std::vector<Part>& stems) {
-    const auto with_suffix = [&](const char* suffix) {
-      std::vector<Part> parts = stems;
-      for (Part& part : parts) {
-        part.name += suffix;
-      }
-      return parts;
-    };
-    add(weight, inputs, Initial::Normal, with_suffix(".weight"));
-    if (with_bias) {
-      add(bias, 0, Initial::Zero, with_suffix(".bias"));
-    }
-  }
-
-  void add_block(BlockParameters& block, const model::ModelSpec& spec, std::int64_t layer) {
-    const std::string prefix = fmt::format("model.layers.{}.", layer);
-    const std::int64_t queries = spec.heads * spec.head_width;
-    const std::int64_t keys = spec.kv_heads * spec.head_width;
-    add_norm(block.input_norm, prefix + "input_layernorm.weight", spec.width);
-    add_linear(block.qkv, block.qkv_bias, spec.qkv_bias, spec.width,
-               {{prefix + "self_attn.q_proj", queries},
-                {prefix + "self_attn.k_proj", keys},
-                {prefix + "self_attn.v_proj", keys}});
-    add_linear(block.output, block.output_bias, spec.output_bias, queries,
-               {{prefix + "self_attn.o_proj", spec.width}});
-    add_norm(block.middle_norm, prefix + "post_attention_layernorm.weight", spec.width);
-    add_linear(block.gate_up, block.gate_up_bias, spec.mlp_bias, spec.width,
-               {{prefix + "mlp.gate_proj", spec.feed_forward},
-                {prefix + "mlp.up_proj", spec.feed_forward}});
-    add_linear(block.down, block.down_bias, spec.mlp_bias, spec.feed_forward,
-               {{prefix + "mlp.down_proj", spec.width}});
-  }
-};
+  throw Error(ErrorCode::Internal, "a parameter has no place");
+}
 
 Parameters::Parameters(const model::ModelSpec& spec, DType dtype, Arena& arena)
     : tied_(spec.tied_head), blocks_(static_cast<std::size_t>(spec.layers)) {
-  Builder builder;
-  builder.add(embedding_, spec.width, Initial::Normal,
-              {{"model.embed_tokens.weight", spec.vocabulary}});
-  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    builder.add_block(blocks_[layer], spec, static_cast<std::int64_t>(layer));
-  }
-  builder.add_norm(final_norm_, "model.norm.weight", spec.width);
-  if (!tied_) {
-    builder.add(head_, spec.width, Initial::Normal, {{"lm_head.weight", spec.vocabulary}});
-  }
-
-  std::vector<std::int64_t> offsets(builder.entries.size());
+  const std::vector<model::ParameterGroup> groups = model::parameter_groups(spec);
+  std::vector<std::int64_t> offsets(groups.size());
   std::int64_t total = 0;
   for (const bool decays : {true, false}) {
     for (std::size_t i = 0; i < offsets.size(); ++i) {
-      const Builder::Entry& entry = builder.entries[i];
-      if ((entry.initial == Initial::Normal) == decays) {
+      if (groups[i].vector() != decays) {
         offsets[i] = total;
-        const std::int64_t elements = entry.rows() * entry.cols();
+        const std::int64_t elements = rows_of(groups[i]) * cols_of(groups[i]);
         total += (elements + kAlignedElements - 1) / kAlignedElements * kAlignedElements;
       }
     }
@@ -124,15 +119,16 @@ Parameters::Parameters(const model::ModelSpec& spec, DType dtype, Arena& arena)
   second_moments_ = arena.persistent("optimizer", 1, total, dtype);
 
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const Builder::Entry& entry = builder.entries[i];
-    *entry.target = {flat_part(values_, offsets[i], entry.rows(), entry.cols()),
-                     flat_part(gradients_, offsets[i], entry.rows(), entry.cols())};
+    const model::ParameterGroup& group = groups[i];
+    Parameter& target = place_of(group);
+    target = {flat_part(values_, offsets[i], rows_of(group), cols_of(group)),
+              flat_part(gradients_, offsets[i], rows_of(group), cols_of(group))};
     std::int64_t first = 0;
-    for (const Builder::Part& part : entry.parts) {
+    for (const model::ParameterGroup::Part& part : group.parts) {
       named_.push_back({part.name,
-                        {named_part(entry.target->value, entry.vector(), first, part.outputs),
-                         named_part(entry.target->gradient, entry.vector(), first, part.outputs)},
-                        entry.initial});
+                        {named_part(target.value, group.vector(), first, part.outputs),
+                         named_part(target.gradient, group.vector(), first, part.outputs)},
+                        initial_of(group, spec)});
       first += part.outputs;
     }
   }

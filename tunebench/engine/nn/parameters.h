@@ -8,6 +8,7 @@
 #include "tunebench/engine/core/arena.h"
 #include "tunebench/engine/core/view.h"
 #include "tunebench/model/model_spec.h"
+#include "tunebench/model/parameter_groups.h"
 
 namespace tunebench::engine {
 
@@ -19,18 +20,24 @@ struct Parameter {
 };
 
 /// The parameters of one decoder block. Projections that read the same input are one matrix:
-/// qkv [(H + 2K) * E, D], gate_up [2F, D]. Biases are [1, out].
+/// qkv [(H + 2K) * E, D], gate_up [2F, D] ([F, D] without gates). Biases are [1, out].
 struct BlockParameters {
   Parameter input_norm;
+  Parameter input_norm_bias;
   Parameter qkv;
   Parameter qkv_bias;
+  Parameter query_norm;
+  Parameter key_norm;
   Parameter output;
   Parameter output_bias;
+  Parameter post_attention_norm;
   Parameter middle_norm;
+  Parameter middle_norm_bias;
   Parameter gate_up;
   Parameter gate_up_bias;
   Parameter down;
   Parameter down_bias;
+  Parameter post_mlp_norm;
 };
 
 /// All parameters of a model, with gradients and AdamW moments, each kind in one flat buffer, so
@@ -55,8 +62,13 @@ class Parameters {
   [[nodiscard]] const Named& find(std::string_view name) const;
 
   [[nodiscard]] const Parameter& embedding() const { return embedding_; }
+  /// Learned positions [max_positions, D], if there are.
+  [[nodiscard]] const Parameter& positions() const { return positions_; }
+  [[nodiscard]] const Parameter& embedding_norm() const { return embedding_norm_; }
+  [[nodiscard]] const Parameter& embedding_norm_bias() const { return embedding_norm_bias_; }
   [[nodiscard]] const std::vector<BlockParameters>& blocks() const { return blocks_; }
   [[nodiscard]] const Parameter& final_norm() const { return final_norm_; }
+  [[nodiscard]] const Parameter& final_norm_bias() const { return final_norm_bias_; }
   /// The embedding when the head is tied.
   [[nodiscard]] const Parameter& head() const { return tied_ ? embedding_ : head_; }
   [[nodiscard]] bool tied_head() const { return tied_; }
@@ -69,11 +81,15 @@ class Parameters {
   [[nodiscard]] std::int64_t decayed_elements() const { return decayed_elements_; }
 
  private:
-  struct Builder;
+  Parameter& place_of(const model::ParameterGroup& group);
 
   bool tied_ = false;
   Parameter embedding_;
+  Parameter positions_;
+  Parameter embedding_norm_;
+  Parameter embedding_norm_bias_;
   Parameter final_norm_;
+  Parameter final_norm_bias_;
   Parameter head_;
   std::vector<BlockParameters> blocks_;
   std::vector<Named> named_;

@@ -1,5 +1,8 @@
 #include "tunebench/engine/ops/ops.h"
 
+#include <bit>
+#include <cmath>
+
 namespace tunebench::engine {
 namespace {
 
@@ -15,14 +18,22 @@ class PlanningOps final : public Ops {
   void gemm(bool, bool, View, View, View, bool) override {}
   void add_bias(View, View) override {}
   void bias_backward(View, View, bool) override {}
-  void rms_norm(View, View, double, View, View) override {}
-  void add_rms_norm(View, View, View, double, View, View, View) override {}
-  void rms_norm_backward(View, View, View, View, View, View, bool) override {}
+  void rms_norm(View, NormWeight, double, View, View) override {}
+  void add_rms_norm(View, View, NormWeight, double, View, View, View) override {}
+  void rms_norm_backward(View, View, NormWeight, View, View, View, bool) override {}
+  void layer_norm(View, View, View, double, View, View) override {}
+  void add_layer_norm(View, View, View, View, double, View, View, View) override {}
+  void layer_norm_backward(View, View, View, View, View, View, View, bool) override {}
+  void head_norm(View, NormWeight, double, View, View) override {}
+  void head_norm_backward(View, View, NormWeight, View, View, View, bool) override {}
   void rope(View, Heads, Sequences, View, bool) override {}
-  void attention(View, Heads, Sequences, double, View, View) override {}
-  void attention_backward(View, View, View, View, Heads, Sequences, double, View) override {}
-  void swiglu(View, View) override {}
-  void swiglu_backward(View, View, View) override {}
+  void attention(View, Heads, Sequences, const Scoring&, View, View) override {}
+  void attention_backward(View, View, View, View, Heads, Sequences, const Scoring&, View) override {
+  }
+  void gated(Activation, View, View) override {}
+  void gated_backward(Activation, View, View, View) override {}
+  void activate(Activation, View, View) override {}
+  void activate_backward(Activation, View, View, View) override {}
   void embed(std::span<const std::int32_t>, View, View) override {}
   void embed_backward(std::span<const std::int32_t>, View, View) override {}
   void gather_rows(View, std::span<const std::int32_t>, View) override {}
@@ -31,6 +42,9 @@ class PlanningOps final : public Ops {
   void fill(View, double) override {}
   void copy(View, View) override {}
   void add(View, View) override {}
+  void scale(double, View, View) override {}
+  void soft_cap(double, View, View) override {}
+  void soft_cap_backward(double, View, View, View) override {}
   double sum_squares(View) override { return 0; }
   void adamw(View, View, View, View, const AdamwStep&) override {}
 
@@ -42,6 +56,14 @@ class PlanningOps final : public Ops {
 
 // Out of line, so that the class's tables are made once, here.
 Ops::~Ops() = default;
+
+double alibi_slope(std::int64_t head, std::int64_t heads) {
+  const auto whole = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
+  const auto series = [](std::int64_t count, std::int64_t member) {
+    return std::exp2(-8.0 * static_cast<double>(member) / static_cast<double>(count));
+  };
+  return head < whole ? series(whole, head + 1) : series(2 * whole, 2 * (head - whole) + 1);
+}
 
 std::int64_t Ops::workspace_bytes(const Extents& /*largest*/) const {
   return 0;

@@ -22,15 +22,52 @@ struct Sequences {
 };
 
 /// Head layout of attention: queries have H heads, keys and values K, each E wide. A fused qkv row
-/// is [H*E queries | K*E keys | K*E values].
+/// is [H*E queries | K*E keys | K*E values]; interleaved, with H = K, it is
+/// [query | key | value] of the first head, then of the second, ...
 struct Heads {
   std::int64_t query = 0;
   std::int64_t key_value = 0;
   std::int64_t width = 0;
+  bool interleaved = false;
   [[nodiscard]] std::int64_t query_cols() const { return query * width; }
   [[nodiscard]] std::int64_t key_value_cols() const { return key_value * width; }
   [[nodiscard]] std::int64_t fused_cols() const { return (query + 2 * key_value) * width; }
+  /// First columns in a fused row of what query head `head` works with.
+  [[nodiscard]] std::int64_t query_col(std::int64_t head) const {
+    return head * width * (interleaved ? 3 : 1);
+  }
+  [[nodiscard]] std::int64_t key_col(std::int64_t head) const {
+    return interleaved ? query_col(head) + width
+                       : query_cols() + head / (query / key_value) * width;
+  }
+  [[nodiscard]] std::int64_t value_col(std::int64_t head) const {
+    return key_col(head) + (interleaved ? width : key_value_cols());
+  }
 };
+
+/// How scores become probabilities.
+struct Scoring {
+  double scale = 1.0;       ///< of the products of queries and keys
+  std::int64_t window = 0;  ///< positions a token sees, itself included; 0: all before it
+  double cap = 0.0;         ///< c: scaled scores s become c tanh(s / c); 0: they stay
+  bool alibi = false;       ///< alibi_slope(head) is taken off for each position of distance
+};
+
+/// The slope of one of `heads` heads: a geometric series for a power of two, and every other member
+/// of the next finer one for the rest. Source: Press et al. 2021, arXiv:2108.12409.
+double alibi_slope(std::int64_t head, std::int64_t heads);
+
+/// What a normalisation multiplies with: `offset` + values, one row.
+struct NormWeight {
+  // NOLINTNEXTLINE(google-explicit-constructor): a plain weight is one with no offset.
+  NormWeight(View weight, double plus = 0.0) : values(weight), offset(plus) {}
+  View values;
+  double offset = 0.0;
+};
+
+/// Silu: x sigmoid(x). Gelu: x Phi(x), GeluTanh its approximation by the hyperbolic tangent.
+/// Source: Hendrycks and Gimpel 2016, arXiv:1606.08415.
+enum class Activation { Silu, GeluTanh, Gelu };
 
 /// One AdamW step (decoupled weight decay).
 /// Source: Loshchilov and Hutter 2019, arXiv:1711.05101; PyTorch torch.optim.AdamW.
@@ -96,39 +133,59 @@ class Ops {
   // --- normalisation --------------------------------------------------------------------------
   /// y = x * rstd * weight with rstd[t] = 1/sqrt(mean(x[t]^2) + epsilon). rstd is [1, tokens].
   /// Source: Zhang and Sennrich 2019, arXiv:1910.07467.
-  virtual void rms_norm(View x, View weight, double epsilon, View y, View rstd) = 0;
+  virtual void rms_norm(View x, NormWeight weight, double epsilon, View y, View rstd) = 0;
   /// sum = x + delta, then rms_norm of sum; bit for bit what the two steps give. sum may be x.
-  virtual void add_rms_norm(View x, View delta, View weight, double epsilon, View sum, View y,
+  virtual void add_rms_norm(View x, View delta, NormWeight weight, double epsilon, View sum, View y,
                             View rstd) = 0;
   /// dx += gradient of rms_norm; dweight (+)= its weight gradient (skipped when empty). x is the
   /// normalised input, rstd what the forward kept.
-  virtual void rms_norm_backward(View dy, View x, View weight, View rstd, View dx, View dweight,
-                                 bool accumulate) = 0;
+  virtual void rms_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx,
+                                 View dweight, bool accumulate) = 0;
+  /// y = (x - mean) * rstd * weight + bias. stats [2, tokens]: mean, then
+  /// rstd[t] = 1/sqrt(variance(x[t]) + epsilon). Source: Ba et al. 2016, arXiv:1607.06450.
+  virtual void layer_norm(View x, View weight, View bias, double epsilon, View y, View stats) = 0;
+  /// sum = x + delta, then layer_norm of sum; bit for bit what the two steps give. sum may be x.
+  virtual void add_layer_norm(View x, View delta, View weight, View bias, double epsilon, View sum,
+                              View y, View stats) = 0;
+  /// dx += gradient of layer_norm; dweight and dbias (+)= theirs (both skipped when empty).
+  virtual void layer_norm_backward(View dy, View x, View weight, View stats, View dx, View dweight,
+                                   View dbias, bool accumulate) = 0;
+  /// rms_norm of each head: x and y are [tokens, n * E], the weight is E wide, rstd [tokens, n].
+  virtual void head_norm(View x, NormWeight weight, double epsilon, View y, View rstd) = 0;
+  /// dx = gradient of head_norm; dweight (+)= its weight gradient, over all heads (skipped when
+  /// empty). dx may be dy.
+  virtual void head_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx,
+                                  View dweight, bool accumulate) = 0;
 
   // --- positions ------------------------------------------------------------------------------
-  /// Rotates in place the first H + K heads of each fused qkv row by its position's angles
-  /// (position = row within its sequence). table is [positions, E]: cosines of E/2 frequencies,
-  /// then sines; element i pairs with i + E/2. inverse: rotate back (the backward pass).
+  /// Rotates in place the first R columns of the first H + K heads of each fused qkv row by its
+  /// position's angles (position = row within its sequence). table is [positions, R]: cosines of
+  /// R/2 frequencies, then sines; element i pairs with i + R/2. inverse: the transpose, which
+  /// rotates back (the backward pass). Heads are not interleaved.
   /// Source: Su et al. 2021, arXiv:2104.09864, in Hugging Face's half-split layout.
   virtual void rope(View qkv, Heads heads, Sequences sequences, View table, bool inverse) = 0;
 
   // --- attention ------------------------------------------------------------------------------
-  /// Causal attention of each sequence, scores times `scale`, query head h reads key head
-  /// h / (H / K). out [tokens, H*E]. lse [H, tokens]: log of the softmax denominator, kept for the
-  /// backward pass, which rebuilds the probabilities.
+  /// Causal attention of each sequence; query head h reads key head h / (H / K). out [tokens, H*E].
+  /// lse [H, tokens]: log of the softmax denominator, kept for the backward pass, which rebuilds
+  /// the probabilities. Tiles that no window reaches cost nothing.
   /// Source: Dao 2023, arXiv:2307.08691.
-  virtual void attention(View qkv, Heads heads, Sequences sequences, double scale, View out,
-                         View lse) = 0;
+  virtual void attention(View qkv, Heads heads, Sequences sequences, const Scoring& scoring,
+                         View out, View lse) = 0;
   /// dqkv = gradient; dout and out [tokens, H*E]. dqkv may not be qkv.
   virtual void attention_backward(View dout, View qkv, View out, View lse, Heads heads,
-                                  Sequences sequences, double scale, View dqkv) = 0;
+                                  Sequences sequences, const Scoring& scoring, View dqkv) = 0;
 
   // --- feed-forward ---------------------------------------------------------------------------
-  /// h = silu(gate) * up; gate_up [tokens, 2F] is [gate | up], h [tokens, F].
+  /// h = activation(gate) * up; gate_up [tokens, 2F] is [gate | up], h [tokens, F].
   /// Source: Shazeer 2020, arXiv:2002.05202.
-  virtual void swiglu(View gate_up, View h) = 0;
+  virtual void gated(Activation activation, View gate_up, View h) = 0;
   /// dgate_up from dh and gate_up. dgate_up may be gate_up.
-  virtual void swiglu_backward(View gate_up, View dh, View dgate_up) = 0;
+  virtual void gated_backward(Activation activation, View gate_up, View dh, View dgate_up) = 0;
+  /// y = activation(x).
+  virtual void activate(Activation activation, View x, View y) = 0;
+  /// dx = gradient. dx may be x.
+  virtual void activate_backward(Activation activation, View x, View dy, View dx) = 0;
 
   // --- embedding and head -----------------------------------------------------------------------
   /// out[t] = table[ids[t]].
@@ -149,6 +206,12 @@ class Ops {
   virtual void copy(View from, View to) = 0;
   /// y += x.
   virtual void add(View x, View y) = 0;
+  /// y = factor * x. y may be x.
+  virtual void scale(double factor, View x, View y) = 0;
+  /// y = cap * tanh(x / cap). y may be x.
+  virtual void soft_cap(double cap, View x, View y) = 0;
+  /// dx = dy * (1 - (y / cap)^2): the gradient of soft_cap from its result. dx may be dy.
+  virtual void soft_cap_backward(double cap, View y, View dy, View dx) = 0;
   virtual double sum_squares(View x) = 0;
 
   // --- optimizer --------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ struct StepResult {
   bool finite = true;  ///< false: the update was skipped
 };
 
-/// Full fine-tuning of a Llama-family model: owns weights, gradients, moments and activations,
-/// all planned before the first step. After the first step nothing is allocated.
+/// Full fine-tuning of a model of one of model::families(): owns weights, gradients, moments and
+/// activations, all planned before the first step. After the first step nothing is allocated.
 /// Errors: OutOfMemory with the bytes needed and available when no allowed rung fits; those of
 /// SafetensorsSet while loading.
 class FineTuning {

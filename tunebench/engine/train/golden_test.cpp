@@ -15,6 +15,7 @@
 #include "tunebench/engine/core/compare.h"
 #include "tunebench/engine/core/matrix.h"
 #include "tunebench/engine/train/fine_tuning.h"
+#include "tunebench/engine/train/golden_cases.h"
 #include "tunebench/engine/train/test_backends.h"
 #include "tunebench/model/model_source.h"
 #include "tunebench/model/safetensors.h"
@@ -40,6 +41,24 @@ Matrix stored_matrix(const model::SafetensorsSet& set, const std::string& name, 
   Matrix matrix(like.rows, like.cols, DType::F32);
   set.read_float32(*tensor, {matrix.view().f32(), static_cast<std::size_t>(like.elements())});
   return matrix;
+}
+
+/// Where a gradient is zero but for rounding - keys that are not rotated do not depend on their
+/// bias - AdamW makes steps of full size of the rounding, and neither side's are right. There
+/// `got` becomes `wanted`, after a look that it went no further than `farthest`.
+void take_out_noise(View got, View wanted, View gradient, double farthest) {
+  constexpr double kNoise = 1e-5;
+  double largest = 0;
+  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
+    largest = std::max(largest, std::abs(Matrix::element(gradient, i)));
+  }
+  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
+    if (std::abs(Matrix::element(gradient, i)) < kNoise * largest) {
+      const double target = Matrix::element(wanted, i);
+      EXPECT_LE(std::abs(Matrix::element(got, i) - target), farthest);
+      Matrix::set_element(got, i, target);
+    }
+  }
 }
 
 class GoldenTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
@@ -83,8 +102,7 @@ class GoldenTest : public testing::TestWithParam<std::tuple<std::string, std::st
     return all;
   }
 
-  std::filesystem::path folder_ =
-      std::filesystem::path(TB_GOLDEN_FOLDER) / "llama" / std::get<0>(GetParam());
+  std::filesystem::path folder_ = std::filesystem::path(TB_GOLDEN_FOLDER) / std::get<0>(GetParam());
   Json recorded_ = Json::parse(read_file(folder_ / "batch.json"), "batch.json");
   model::ModelSource source_ = model::resolve_model(folder_.string());
 };
@@ -125,23 +143,31 @@ TEST_P(GoldenTest, ParametersAfterThreeClippedAdamwStepsAreThoseOfPyTorch) {
     const StepResult result = tuning.step(std::vector{batch()});
     EXPECT_NEAR(result.loss, recorded_loss(step), kTensorTolerance * recorded_loss(step));
     EXPECT_NEAR(result.grad_norm, recorded_norm(step), kTensorTolerance * recorded_norm(step));
-    EXPECT_GT(result.grad_norm, 1.0) << "this step was not clipped";
+    EXPECT_GT(result.grad_norm, number("max_grad_norm")) << "this step was not clipped";
   }
   const model::SafetensorsSet trained = stored("trained.safetensors");
+  const model::SafetensorsSet gradients = stored("gradients.safetensors");
+  const double farthest = 2.0 * 3.0 * 1.1 * number("learning_rate");
   for (const std::string& name : names()) {
     const View got = tuning.parameter(name);
     Matrix wanted = stored_matrix(trained, name, got);
+    if (name.ends_with(".bias")) {
+      Matrix gradient = stored_matrix(gradients, name, got);
+      take_out_noise(got, wanted.view(), gradient.view(), farthest);
+    }
     EXPECT_LT(relative_difference(got, wanted.view()), kTensorTolerance) << name;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
-                         testing::Combine(testing::Values("tied", "biased", "llama3-rope", "qwen2"),
+                         testing::Combine(testing::ValuesIn(golden_cases(TB_GOLDEN_FOLDER)),
                                           testing::ValuesIn(test_backends())),
                          [](const testing::TestParamInfo<GoldenTest::ParamType>& test) {
                            std::string name =
                                std::get<0>(test.param) + "_" + std::get<1>(test.param);
-                           std::replace(name.begin(), name.end(), '-', '_');
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char letter) { return letter == '-' || letter == '/'; }, '_');
                            return name;
                          });
 

@@ -14,6 +14,7 @@
 #include "tunebench/base/random.h"
 #include "tunebench/base/thread_pool.h"
 #include "tunebench/model/safetensors.h"
+#include "tunebench/model/weight_check.h"
 
 namespace tunebench::engine {
 namespace {
@@ -107,7 +108,7 @@ void load_weights(const model::ModelSource& source, WeightRounding rounding,
   std::vector<float> buffer;
   for (const Parameters::Named& tensor : parameters.named()) {
     const View& to = tensor.parameter.value;
-    const model::StoredTensor* const from = stored.find(tensor.name);
+    const model::StoredTensor* const from = model::find_weight(stored, tensor.name);
     if (from == nullptr || from->elements() != to.elements()) {
       throw Error(ErrorCode::Corrupt,
                   fmt::format("{}: tensor '{}' {}; get the model again",

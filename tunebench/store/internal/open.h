@@ -1,10 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <memory>
+#include <string>
 
-#include "tunebench/store/internal/database.h"
+#include "tunebench/store/internal/connection.h"
 #include "tunebench/store/store.h"
 
 namespace tunebench::store {
@@ -13,12 +13,12 @@ namespace tunebench::store {
 /// than the backups and browsers that lock a store from outside.
 inline constexpr std::chrono::milliseconds kWait = std::chrono::seconds(60);
 
-/// The file of a store, checked and, for writing, made.
-std::unique_ptr<Database> open_database(const std::filesystem::path& file, OpenMode mode,
-                                        std::chrono::milliseconds wait);
+/// The database of a store, checked and, for writing, made or brought up to date.
+std::unique_ptr<Connection> open_connection(const std::string& location, OpenMode mode,
+                                            std::chrono::milliseconds wait);
 
 /// open_store with another patience.
-std::unique_ptr<Store> open_store_waiting(const std::filesystem::path& file, OpenMode mode,
+std::unique_ptr<Store> open_store_waiting(const std::string& location, OpenMode mode,
                                           std::chrono::milliseconds wait);
 
 }  // namespace tunebench::store

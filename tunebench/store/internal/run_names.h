@@ -12,8 +12,9 @@ namespace tunebench::store {
 std::string new_run_name(const std::function<bool(const std::string&)>& is_taken);
 
 /// The name that `text` means: a full name, a prefix of exactly one, "@last" or "@last~1".
-/// names: newest first. Errors: NotFound with the nearest name; InvalidInput when a prefix fits
-/// several.
-std::string resolve_run_name(std::string_view text, const std::vector<std::string>& names);
+/// names: newest first; others: what else a user may have meant. Errors: NotFound with the nearest
+/// name; InvalidInput when a prefix fits several.
+std::string resolve_run_name(std::string_view text, const std::vector<std::string>& names,
+                             const std::vector<std::string>& others = {});
 
 }  // namespace tunebench::store

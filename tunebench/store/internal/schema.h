@@ -1,20 +1,35 @@
 #pragma once
 
-#include "tunebench/store/internal/database.h"
+#include "tunebench/store/internal/postgres_connection.h"
+#include "tunebench/store/internal/sqlite_connection.h"
 
 namespace tunebench::store {
 
-/// PRAGMA user_version of the files this program writes. A file of an older schema is brought up
-/// to it when opened for writing.
-inline constexpr int kSchema = 1;
+/// What this program writes: PRAGMA user_version of a file, the table `store` of a server. An older
+/// one is brought up to it when opened for writing.
+inline constexpr int kSchema = 2;
 
-/// What a file says of itself, before anything is written to it.
-enum class FileKind { Empty, Ours };
+/// The tables of kSchema, without the columns of `value`.
+void make_tables(Connection& connection);
 
-/// Errors: Unsupported for a newer schema; Corrupt for a database of another program.
-FileKind identify(const Database& database);
+enum class FileKind {
+  Empty,
+  Older,    ///< of an earlier schema
+  Current,  ///< of kSchema
+};
 
-/// Makes the tables unless another process has done so meanwhile.
-void create_schema(const Database& database);
+/// What a file says of itself, before anything is written to it. Errors: Unsupported for a newer
+/// schema; Corrupt for a database of another program.
+FileKind identify(SqliteConnection& database);
+/// The same of the tables that the connection's search path leads to.
+FileKind identify(PostgresConnection& server);
+
+/// Makes the tables, or brings older ones up to date, unless another process has done so meanwhile;
+/// adds the columns of `value` that this program knows and the store does not.
+void bring_up_to_date(SqliteConnection& database);
+void bring_up_to_date(PostgresConnection& server);
+
+/// Part of bring_up_to_date, within its transaction.
+void migrate_from_schema_1(Connection& connection);
 
 }  // namespace tunebench::store

@@ -10,8 +10,14 @@
 #include <unistd.h>
 
 #include "tunebench/record/record.h"
+#include "tunebench/store/store.h"
 
 namespace tunebench::store {
+
+/// What tests begin runs with.
+inline NewRun new_run(const std::string& command = "x", std::int64_t planned = 1) {
+  return {.command = command, .planned = planned, .plan = {}, .simulated = false};
+}
 
 /// A record with everything a store looks at. For tests.
 inline record::Record sample_record(const std::string& run, const std::string& key = "key") {

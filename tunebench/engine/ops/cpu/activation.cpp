@@ -11,23 +11,77 @@ HWY_BEFORE_NAMESPACE();
 namespace tunebench::engine::cpu {
 namespace HWY_NAMESPACE {
 
-void Swiglu(View gate_up, View h) {
+/// Each activation: value(d, x), and both value and slope at x, which share their exponential.
+template <class V>
+struct Activated {
+  V value;
+  V slope;
+};
+
+struct Silu {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE HWY_ATTR V value(D d, V x) const {
+    return hn::Mul(x, sigmoid_lanes(d, x));
+  }
+  // s (1 + x (1 - s)) with s = sigmoid(x).
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE HWY_ATTR Activated<V> both(D d, V x) const {
+    const V one = hn::Set(d, 1.0F);
+    const V s = sigmoid_lanes(d, x);
+    return {hn::Mul(x, s), hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one))};
+  }
+};
+
+// 0.5 (1 + tanh u) = sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3).
+struct GeluTanh {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE HWY_ATTR V doubled(D d, V x) const {
+    const V cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.07135481F), hn::Set(d, 1.59576912F));
+    return hn::Mul(x, cubic);
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE HWY_ATTR V value(D d, V x) const {
+    return hn::Mul(x, sigmoid_lanes(d, doubled(d, x)));
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE HWY_ATTR Activated<V> both(D d, V x) const {
+    const V s = sigmoid_lanes(d, doubled(d, x));
+    const V value = hn::Mul(x, s);
+    const V inner = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 0.21406444F), hn::Set(d, 1.59576912F));
+    const V bent = hn::Mul(value, hn::Sub(hn::Set(d, 1.0F), s));
+    return {value, hn::MulAdd(bent, inner, s)};
+  }
+};
+
+struct Gelu {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE HWY_ATTR V value(D d, V x) const {
+    return hn::Mul(x, normal_share_lanes(d, x).share);
+  }
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE HWY_ATTR Activated<V> both(D d, V x) const {
+    const auto normal = normal_share_lanes(d, x);
+    return {hn::Mul(x, normal.share), hn::MulAdd(x, normal.density, normal.share)};
+  }
+};
+
+template <class Function>
+void gated_with(Function function, View gate_up, View h) {
   const std::int64_t cols = h.cols;
   for (std::int64_t row = 0; row < h.rows; ++row) {
     const float* gate = gate_up.f32() + row * gate_up.stride;
     const float* up = gate + cols;
     float* out = h.f32() + row * h.stride;
     for_lanes(cols, [=](auto d, std::int64_t i) HWY_ATTR {
-      const auto g = hn::LoadU(d, gate + i);
-      const auto silu = hn::Mul(g, sigmoid_lanes(d, g));
-      hn::StoreU(hn::Mul(silu, hn::LoadU(d, up + i)), d, out + i);
+      const auto value = function.value(d, hn::LoadU(d, gate + i));
+      hn::StoreU(hn::Mul(value, hn::LoadU(d, up + i)), d, out + i);
     });
   }
 }
 
-// silu'(g) = s (1 + g (1 - s)) with s = sigmoid(g). Both inputs are read before either output is
-// written, so the gradient may replace gate_up.
-void SwigluBackward(View gate_up, View dh, View dgate_up) {
+// Both inputs are read before either output is written, so the gradient may replace gate_up.
+template <class Function>
+void gated_backward_with(Function function, View gate_up, View dh, View dgate_up) {
   const std::int64_t cols = dh.cols;
   for (std::int64_t row = 0; row < dh.rows; ++row) {
     const float* gate = gate_up.f32() + row * gate_up.stride;
@@ -36,40 +90,66 @@ void SwigluBackward(View gate_up, View dh, View dgate_up) {
     float* dgate = dgate_up.f32() + row * dgate_up.stride;
     float* dup = dgate + cols;
     for_lanes(cols, [=](auto d, std::int64_t i) HWY_ATTR {
-      const auto one = hn::Set(d, 1.0F);
-      const auto g = hn::LoadU(d, gate + i);
       const auto u = hn::LoadU(d, up + i);
       const auto dy = hn::LoadU(d, grad + i);
-      const auto s = sigmoid_lanes(d, g);
-      const auto slope = hn::Mul(s, hn::MulAdd(g, hn::Sub(one, s), one));
-      hn::StoreU(hn::Mul(hn::Mul(dy, u), slope), d, dgate + i);
-      hn::StoreU(hn::Mul(dy, hn::Mul(g, s)), d, dup + i);
+      const auto g = function.both(d, hn::LoadU(d, gate + i));
+      hn::StoreU(hn::Mul(hn::Mul(dy, u), g.slope), d, dgate + i);
+      hn::StoreU(hn::Mul(dy, g.value), d, dup + i);
     });
   }
 }
 
-void Rope(View qkv, Heads heads, std::int64_t position, std::int64_t length, View table,
-          bool inverse) {
-  const std::int64_t half = heads.width / 2;
-  const float sign = inverse ? -1.0F : 1.0F;
-  for (std::int64_t row = 0; row < qkv.rows; ++row) {
-    const float* cosines = table.f32() + position * table.stride;
-    const float* sines = cosines + half;
-    float* first = qkv.f32() + row * qkv.stride;
-    for (std::int64_t head = 0; head < heads.query + heads.key_value; ++head) {
-      float* low = first + head * heads.width;
-      float* high = low + half;
-      for_lanes(half, [=](auto d, std::int64_t i) HWY_ATTR {
-        const auto c = hn::LoadU(d, cosines + i);
-        const auto s = hn::Mul(hn::LoadU(d, sines + i), hn::Set(d, sign));
-        const auto a = hn::LoadU(d, low + i);
-        const auto b = hn::LoadU(d, high + i);
-        hn::StoreU(hn::NegMulAdd(b, s, hn::Mul(a, c)), d, low + i);
-        hn::StoreU(hn::MulAdd(a, s, hn::Mul(b, c)), d, high + i);
-      });
-    }
-    position = position + 1 == length ? 0 : position + 1;
+template <class Function>
+void activate_with(Function function, View x, View y) {
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    const float* in = x.f32() + row * x.stride;
+    float* out = y.f32() + row * y.stride;
+    for_lanes(x.cols, [=](auto d, std::int64_t i) HWY_ATTR {
+      hn::StoreU(function.value(d, hn::LoadU(d, in + i)), d, out + i);
+    });
   }
+}
+
+template <class Function>
+void activate_backward_with(Function function, View x, View dy, View dx) {
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    const float* in = x.f32() + row * x.stride;
+    const float* grad = dy.f32() + row * dy.stride;
+    float* out = dx.f32() + row * dx.stride;
+    for_lanes(x.cols, [=](auto d, std::int64_t i) HWY_ATTR {
+      const auto slope = function.both(d, hn::LoadU(d, in + i)).slope;
+      hn::StoreU(hn::Mul(hn::LoadU(d, grad + i), slope), d, out + i);
+    });
+  }
+}
+
+template <class Body>
+void with_function(Activation activation, Body body) {
+  switch (activation) {
+    case Activation::Silu:
+      return body(Silu());
+    case Activation::GeluTanh:
+      return body(GeluTanh());
+    case Activation::Gelu:
+      return body(Gelu());
+  }
+}
+
+void Gated(Activation activation, View gate_up, View h) {
+  with_function(activation, [&](auto function) { gated_with(function, gate_up, h); });
+}
+
+void GatedBackward(Activation activation, View gate_up, View dh, View dgate_up) {
+  with_function(activation,
+                [&](auto function) { gated_backward_with(function, gate_up, dh, dgate_up); });
+}
+
+void Activate(Activation activation, View x, View y) {
+  with_function(activation, [&](auto function) { activate_with(function, x, y); });
+}
+
+void ActivateBackward(Activation activation, View x, View dy, View dx) {
+  with_function(activation, [&](auto function) { activate_backward_with(function, x, dy, dx); });
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -80,21 +160,25 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tunebench::engine::cpu {
 
-HWY_EXPORT(Swiglu);
-HWY_EXPORT(SwigluBackward);
-HWY_EXPORT(Rope);
+HWY_EXPORT(Gated);
+HWY_EXPORT(GatedBackward);
+HWY_EXPORT(Activate);
+HWY_EXPORT(ActivateBackward);
 
-void swiglu_rows(View gate_up, View h) {
-  HWY_DYNAMIC_DISPATCH(Swiglu)(gate_up, h);
+void gated_rows(Activation activation, View gate_up, View h) {
+  HWY_DYNAMIC_DISPATCH(Gated)(activation, gate_up, h);
 }
 
-void swiglu_backward_rows(View gate_up, View dh, View dgate_up) {
-  HWY_DYNAMIC_DISPATCH(SwigluBackward)(gate_up, dh, dgate_up);
+void gated_backward_rows(Activation activation, View gate_up, View dh, View dgate_up) {
+  HWY_DYNAMIC_DISPATCH(GatedBackward)(activation, gate_up, dh, dgate_up);
 }
 
-void rope_rows(View qkv, Heads heads, std::int64_t position, std::int64_t length, View table,
-               bool inverse) {
-  HWY_DYNAMIC_DISPATCH(Rope)(qkv, heads, position, length, table, inverse);
+void activate_rows(Activation activation, View x, View y) {
+  HWY_DYNAMIC_DISPATCH(Activate)(activation, x, y);
+}
+
+void activate_backward_rows(Activation activation, View x, View dy, View dx) {
+  HWY_DYNAMIC_DISPATCH(ActivateBackward)(activation, x, dy, dx);
 }
 
 }  // namespace tunebench::engine::cpu

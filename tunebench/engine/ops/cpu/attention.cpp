@@ -59,20 +59,27 @@ View head_rows(View matrix, std::int64_t first_row, std::int64_t rows, std::int6
   return matrix.row_range(first_row, rows).col_range(first_col, width);
 }
 
-struct Columns {
-  std::int64_t query;
-  std::int64_t key;
-  std::int64_t value;
-};
-
-Columns columns_of(const Heads& heads, std::int64_t query_head) {
-  const std::int64_t shared = query_head / (heads.query / heads.key_value);
-  const std::int64_t key = heads.query_cols() + shared * heads.width;
-  return {query_head * heads.width, key, key + heads.key_value_cols()};
-}
-
 View tile_view(float* data, std::int64_t rows, std::int64_t cols) {
   return {data, DType::F32, rows, cols, cols};
+}
+
+/// The tile of one head whose scores are `scores`; its first row sees columns up to
+/// `first_visible`.
+ScoreTile score_tile(const AttentionShape& shape, std::int64_t head, View scores,
+                     std::int64_t first_visible) {
+  const Scoring& scoring = shape.scoring;
+  return {.scores = scores,
+          .first_visible = first_visible,
+          .scale = static_cast<float>(scoring.scale),
+          .window = scoring.window,
+          .cap = static_cast<float>(scoring.cap),
+          .slope = scoring.alibi ? static_cast<float>(alibi_slope(head, shape.heads.query)) : 0.0F};
+}
+
+/// The first key that queries from `first` on see.
+std::int64_t first_key(const AttentionShape& shape, std::int64_t first) {
+  const std::int64_t window = shape.scoring.window;
+  return window == 0 ? 0 : std::max<std::int64_t>(0, first - window + 1);
 }
 
 /// One block of queries of one head.
@@ -94,11 +101,11 @@ void forward_block(const AttentionShape& shape, const ForwardViews& views, const
   const View qkv = views.qkv;
   const std::int64_t head = task.head;
   const std::int64_t width = shape.heads.width;
-  const Columns columns = columns_of(shape.heads, head);
+  const Heads& heads = shape.heads;
   const std::int64_t base = task.sequence * shape.sequences.length;
   const std::int64_t first = task.block * kQueryRows;
   const std::int64_t rows = std::min(kQueryRows, shape.sequences.length - first);
-  const View queries = head_rows(qkv, base + first, rows, columns.query, width);
+  const View queries = head_rows(qkv, base + first, rows, heads.query_col(head), width);
   const View result = head_rows(views.out, base + first, rows, head * width, width);
   std::array<float, kQueryRows> maxima;
   std::array<float, kQueryRows> sums;
@@ -106,23 +113,22 @@ void forward_block(const AttentionShape& shape, const ForwardViews& views, const
   maxima.fill(-std::numeric_limits<float>::infinity());
   sums.fill(0.0F);
   const std::int64_t visible = first + rows;
-  for (std::int64_t key = 0; key < visible; key += kKeyCols) {
+  const std::int64_t begin = first_key(shape, first);
+  for (std::int64_t key = begin; key < visible; key += kKeyCols) {
     const std::int64_t cols = std::min(kKeyCols, visible - key);
-    const CausalTile tile{.scores = tile_view(tile_memory, rows, cols),
-                          .first_visible = first - key,
-                          .scale = shape.scale};
+    const ScoreTile tile = score_tile(shape, head, tile_view(tile_memory, rows, cols), first - key);
     multiply_serial({.transpose_b = true,
                      .a = queries,
-                     .b = head_rows(qkv, base + key, cols, columns.key, width),
+                     .b = head_rows(qkv, base + key, cols, heads.key_col(head), width),
                      .c = tile.scores});
     softmax_tile(tile, maxima.data(), sums.data(), factors.data());
-    if (key > 0) {
+    if (key > begin) {
       scale_rows(result, factors.data());
     }
     multiply_serial({.a = tile.scores,
-                     .b = head_rows(qkv, base + key, cols, columns.value, width),
+                     .b = head_rows(qkv, base + key, cols, heads.value_col(head), width),
                      .c = result,
-                     .accumulate = key > 0});
+                     .accumulate = key > begin});
   }
   float* log_sums = views.lse.f32() + head * views.lse.stride + base + first;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -152,33 +158,53 @@ struct BackwardTask {
   View dquery;              ///< [tokens, H*E]
 };
 
+/// Columns of a query head's gradient: as in qkv where it is part of dqkv, packed elsewhere.
+std::int64_t dquery_col(const AttentionShape& shape, const BackwardTask& task) {
+  return task.split == 0 ? shape.heads.query_col(task.head) : task.head * shape.heads.width;
+}
+
 void backward_chunk(const AttentionShape& shape, const AttentionGradient& views,
                     const BackwardTask& task, float* tile_memory) {
-  const std::int64_t width = shape.heads.width;
-  const Columns columns = columns_of(shape.heads, task.head);
+  const Heads& heads = shape.heads;
+  const std::int64_t width = heads.width;
+  const std::int64_t window = shape.scoring.window;
   const std::int64_t base = task.sequence * shape.sequences.length;
   const std::int64_t chunk_rows = task.end_row - task.first_row;
   const std::int64_t head_col = task.head * width;
+  const std::int64_t key_col = heads.key_col(task.head);
+  const std::int64_t value_col = heads.value_col(task.head);
   std::array<float, kQueryChunk> delta;
   dot_rows(head_rows(views.dout, base + task.first_row, chunk_rows, head_col, width),
            head_rows(views.out, base + task.first_row, chunk_rows, head_col, width), delta.data());
-  for (std::int64_t block = task.split; block * kKeyBlock < task.end_row; ++block) {
+  if (window > 0) {
+    // The block that would begin the sums may lie outside the window of some rows.
+    fill_rows(
+        head_rows(task.dquery, base + task.first_row, chunk_rows, dquery_col(shape, task), width),
+        0.0F);
+  }
+  const std::int64_t begin = first_key(shape, task.first_row) / kKeyBlock;
+  for (std::int64_t block = begin; block * kKeyBlock < task.end_row; ++block) {
     if (!in_split(block, task.split, task.splits)) {
       continue;
     }
     const std::int64_t key = block * kKeyBlock;
     const std::int64_t keys = std::min(kKeyBlock, shape.sequences.length - key);
     const std::int64_t first = std::max(task.first_row, key);
-    const std::int64_t rows = task.end_row - first;
-    const View q = head_rows(views.qkv, base + first, rows, columns.query, width);
-    const View k = head_rows(views.qkv, base + key, keys, columns.key, width);
-    const View v = head_rows(views.qkv, base + key, keys, columns.value, width);
+    const std::int64_t end =
+        window == 0 ? task.end_row : std::min(task.end_row, key + keys - 1 + window);
+    const std::int64_t rows = end - first;
+    if (rows <= 0) {
+      continue;
+    }
+    const View q = head_rows(views.qkv, base + first, rows, heads.query_col(task.head), width);
+    const View k = head_rows(views.qkv, base + key, keys, key_col, width);
+    const View v = head_rows(views.qkv, base + key, keys, value_col, width);
     const View dout = head_rows(views.dout, base + first, rows, head_col, width);
     const View p = tile_view(tile_memory, rows, keys);
     const View ds = tile_view(tile_memory + kQueryChunk * kKeyBlock, rows, keys);
     multiply_serial({.transpose_b = true, .a = q, .b = k, .c = p});
     multiply_serial({.transpose_b = true, .a = dout, .b = v, .c = ds});
-    softmax_backward_tile({.scores = p, .first_visible = first - key, .scale = shape.scale}, ds,
+    softmax_backward_tile(score_tile(shape, task.head, p, first - key), ds,
                           views.lse.f32() + task.head * views.lse.stride + base + first,
                           delta.data() + (first - task.first_row));
     // The first chunk that sees this block starts its sums, as does the first block of a split for
@@ -187,17 +213,18 @@ void backward_chunk(const AttentionShape& shape, const AttentionGradient& views,
     multiply_serial({.transpose_a = true,
                      .a = p,
                      .b = dout,
-                     .c = head_rows(views.dqkv, base + key, keys, columns.value, width),
+                     .c = head_rows(views.dqkv, base + key, keys, value_col, width),
                      .accumulate = seen});
     multiply_serial({.transpose_a = true,
                      .a = ds,
                      .b = q,
-                     .c = head_rows(views.dqkv, base + key, keys, columns.key, width),
+                     .c = head_rows(views.dqkv, base + key, keys, key_col, width),
                      .accumulate = seen});
-    multiply_serial({.a = ds,
-                     .b = k,
-                     .c = head_rows(task.dquery, base + first, rows, head_col, width),
-                     .accumulate = block != task.split});
+    multiply_serial(
+        {.a = ds,
+         .b = k,
+         .c = head_rows(task.dquery, base + first, rows, dquery_col(shape, task), width),
+         .accumulate = window > 0 || block != task.split});
   }
 }
 
@@ -205,8 +232,19 @@ void backward_chunk(const AttentionShape& shape, const AttentionGradient& views,
 View split_dquery(const AttentionShape& shape, View dqkv, std::int64_t split, float* partials) {
   const std::int64_t cols = shape.heads.query_cols();
   const std::int64_t tokens = shape.sequences.tokens();
-  return split == 0 ? dqkv.col_range(0, cols)
-                    : tile_view(partials + (split - 1) * tokens * cols, tokens, cols);
+  return split == 0 ? dqkv : tile_view(partials + (split - 1) * tokens * cols, tokens, cols);
+}
+
+/// The heads of a row of partial gradients lie packed, those of dqkv as qkv has them.
+void add_heads(const Heads& heads, View from, View dqkv_row) {
+  if (!heads.interleaved) {
+    add_rows(from, dqkv_row.col_range(0, heads.query_cols()));
+    return;
+  }
+  for (std::int64_t head = 0; head < heads.query; ++head) {
+    add_rows(from.col_range(head * heads.width, heads.width),
+             dqkv_row.col_range(heads.query_col(head), heads.width));
+  }
 }
 
 void add_split_gradients(ThreadPool& pool, const AttentionShape& shape, View dqkv,
@@ -218,8 +256,7 @@ void add_split_gradients(ThreadPool& pool, const AttentionShape& shape, View dqk
       for (std::int64_t row = begin; row < end; ++row) {
         // Queries before a split's first key block see none of its keys.
         if (row % length >= split * kKeyBlock) {
-          add_rows(from.row_range(row, 1),
-                   dqkv.row_range(row, 1).col_range(0, shape.heads.query_cols()));
+          add_heads(shape.heads, from.row_range(row, 1), dqkv.row_range(row, 1));
         }
       }
     }

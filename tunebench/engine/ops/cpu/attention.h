@@ -11,7 +11,7 @@ namespace tunebench::engine::cpu {
 struct AttentionShape {
   Heads heads;
   Sequences sequences;
-  float scale = 1.0F;
+  Scoring scoring;
 };
 
 /// Floats of workspace that both passes need.

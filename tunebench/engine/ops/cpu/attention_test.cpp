@@ -20,6 +20,7 @@ struct Shape {
   Heads heads;
   Sequences sequences;
   double deviation = 1.0;
+  Scoring scoring = {};
 };
 
 std::string text_of(const Shape& shape) {
@@ -31,7 +32,8 @@ std::string text_of(const Shape& shape) {
 // Forward and backward together, because the backward pass needs what the forward pass kept.
 void expect_attention(const Shape& shape) {
   const std::int64_t tokens = shape.sequences.tokens();
-  const double scale = 1.0 / std::sqrt(static_cast<double>(shape.heads.width));
+  Scoring scoring = shape.scoring;
+  scoring.scale = 1.0 / std::sqrt(static_cast<double>(shape.heads.width));
   expect_like_the_oracle(
       {.name = "attention " + text_of(shape),
        .arguments = {{Role::In, tokens, shape.heads.fused_cols(), 2, shape.deviation},
@@ -40,8 +42,9 @@ void expect_attention(const Shape& shape) {
                      {Role::Out, shape.heads.query, tokens, 1},
                      {Role::Out, tokens, shape.heads.fused_cols(), 4}},
        .run = [=](Ops& ops, const Views& v) {
-         ops.attention(v[0], shape.heads, shape.sequences, scale, v[2], v[3]);
-         ops.attention_backward(v[1], v[0], v[2], v[3], shape.heads, shape.sequences, scale, v[4]);
+         ops.attention(v[0], shape.heads, shape.sequences, scoring, v[2], v[3]);
+         ops.attention_backward(v[1], v[0], v[2], v[3], shape.heads, shape.sequences, scoring,
+                                v[4]);
          return 0.0;
        }});
 }
@@ -80,6 +83,55 @@ TEST(CpuAttention, PeakedScores) {
   expect_attention({{2, 2, 16}, {1, 90}, 6.0});
 }
 
+TEST(CpuAttention, AWindowSeesTheLastPositionsOnly) {
+  for (const std::int64_t window : {1, 2, 63, 64, 65, 200, 700}) {
+    expect_attention({{2, 1, 16}, {1, 330}, 1.0, {.window = window}});
+  }
+  expect_attention({{6, 2, 8}, {2, 150}, 1.0, {.window = 20}});
+  expect_attention({{1, 1, 8}, {1, 1500}, 1.0, {.window = 700}});
+}
+
+TEST(CpuAttention, CapsScores) {
+  for (const double deviation : {0.1, 1.0, 6.0}) {
+    expect_attention({{4, 2, 16}, {2, 90}, deviation, {.cap = 5.0}});
+  }
+  expect_attention({{2, 1, 16}, {1, 150}, 2.0, {.window = 40, .cap = 5.0}});
+}
+
+TEST(CpuAttention, AlibiTakesOffForTheDistance) {
+  expect_attention({{4, 4, 16}, {2, 90}, 1.0, {.alibi = true}});
+  expect_attention({{3, 1, 8}, {1, 700}, 1.0, {.alibi = true}});
+  expect_attention({{2, 2, 8}, {1, 200}, 2.0, {.window = 30, .cap = 3.0, .alibi = true}});
+}
+
+TEST(CpuAttention, HeadsMayBeInterleaved) {
+  expect_attention({{4, 4, 8, true}, {2, 17}});
+  expect_attention({{3, 3, 16, true}, {1, 300}, 1.0, {.alibi = true}});
+  expect_attention({{1, 1, 16, true}, {1, 300}, 1.0, {.window = 50}});
+}
+
+TEST(CpuAttention, AWindowBeyondTheSequenceChangesNothing) {
+  on_each_instruction_set([] {
+    const std::unique_ptr<Ops> ops = make_cpu_ops(2);
+    const Heads heads{2, 1, 16};
+    Matrix qkv = Matrix::normal(130, heads.fused_cols(), DType::F32, 1);
+    Matrix dout = Matrix::normal(130, heads.query_cols(), DType::F32, 2);
+    Matrix lse(2, 130, DType::F32);
+    std::vector<Matrix> outs;
+    std::vector<Matrix> gradients;
+    for (const std::int64_t window : {0, 130}) {
+      const Scoring scoring{.scale = 0.25, .window = window};
+      outs.emplace_back(130, heads.query_cols(), DType::F32);
+      gradients.emplace_back(130, heads.fused_cols(), DType::F32);
+      ops->attention(qkv.view(), heads, {1, 130}, scoring, outs.back().view(), lse.view());
+      ops->attention_backward(dout.view(), qkv.view(), outs.back().view(), lse.view(), heads,
+                              {1, 130}, scoring, gradients.back().view());
+    }
+    EXPECT_EQ(relative_difference(outs[1].view(), outs[0].view()), 0.0);
+    EXPECT_LT(relative_difference(gradients[1].view(), gradients[0].view()), 1e-6);
+  });
+}
+
 TEST(CpuAttention, UsesTheWorkspaceItAskedFor) {
   const Shape shape{{3, 3, 8}, {2, 150}};
   const std::unique_ptr<Ops> given = make_cpu_ops(2);
@@ -103,9 +155,9 @@ TEST(CpuAttention, UsesTheWorkspaceItAskedFor) {
       Matrix out(sequences.tokens(), shape.heads.query_cols(), DType::F32);
       Matrix lse(shape.heads.query, sequences.tokens(), DType::F32);
       results.emplace_back(sequences.tokens(), shape.heads.fused_cols(), DType::F32);
-      ops->attention(qkv.view(), shape.heads, sequences, 1.0, out.view(), lse.view());
+      ops->attention(qkv.view(), shape.heads, sequences, {.scale = 1.0}, out.view(), lse.view());
       ops->attention_backward(dout.view(), qkv.view(), out.view(), lse.view(), shape.heads,
-                              sequences, 1.0, results.back().view());
+                              sequences, {.scale = 1.0}, results.back().view());
     }
     EXPECT_EQ(relative_difference(results[0].view(), results[1].view()), 0.0);
   }

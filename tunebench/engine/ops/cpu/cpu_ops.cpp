@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <vector>
@@ -53,7 +54,7 @@ class CpuOps final : public Ops {
   [[nodiscard]] std::int64_t workspace_bytes(const Extents& largest) const override {
     const std::int64_t floats =
         std::max(cpu::attention_workspace(largest.heads, largest.sequences, threads()),
-                 threads() * rounded_up(largest.widest));
+                 2 * threads() * rounded_up(largest.widest));
     return floats * static_cast<std::int64_t>(sizeof(float));
   }
 
@@ -84,18 +85,19 @@ class CpuOps final : public Ops {
     });
   }
 
-  void rms_norm(View x, View weight, double epsilon, View y, View rstd) override {
-    TB_DCHECK(same_shape(x, y) && has_shape(weight, 1, x.cols) && has_shape(rstd, 1, x.rows));
+  void rms_norm(View x, NormWeight weight, double epsilon, View y, View rstd) override {
+    TB_DCHECK(same_shape(x, y) && has_shape(weight.values, 1, x.cols));
+    TB_DCHECK(has_shape(rstd, 1, x.rows));
     by_rows(x.rows, [&](std::int64_t begin, std::int64_t count, int) {
       cpu::rms_norm_rows(x.row_range(begin, count), weight, static_cast<float>(epsilon),
                          y.row_range(begin, count), rstd.col_range(begin, count));
     });
   }
 
-  void add_rms_norm(View x, View delta, View weight, double epsilon, View sum, View y,
+  void add_rms_norm(View x, View delta, NormWeight weight, double epsilon, View sum, View y,
                     View rstd) override {
     TB_DCHECK(same_shape(x, delta) && same_shape(x, sum) && same_shape(x, y));
-    TB_DCHECK(has_shape(weight, 1, x.cols) && has_shape(rstd, 1, x.rows));
+    TB_DCHECK(has_shape(weight.values, 1, x.cols) && has_shape(rstd, 1, x.rows));
     by_rows(x.rows, [&](std::int64_t begin, std::int64_t count, int) {
       cpu::add_rms_norm_rows(x.row_range(begin, count), delta.row_range(begin, count), weight,
                              static_cast<float>(epsilon), sum.row_range(begin, count),
@@ -103,65 +105,118 @@ class CpuOps final : public Ops {
     });
   }
 
-  void rms_norm_backward(View dy, View x, View weight, View rstd, View dx, View dweight,
+  void rms_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx, View dweight,
                          bool accumulate) override {
     TB_DCHECK(same_shape(x, dy) && same_shape(x, dx));
-    TB_DCHECK(has_shape(weight, 1, x.cols) && has_shape(rstd, 1, x.rows));
-    TB_DCHECK(dweight.empty() || has_shape(dweight, 1, x.cols));
-    const View parts = dweight.empty() ? View{} : partial_rows(x.cols);
-    if (!parts.empty()) {
-      cpu::fill_rows(parts, 0.0F);  // a thread without rows leaves its part alone
-    }
-    by_rows(x.rows, [&](std::int64_t begin, std::int64_t count, int thread) {
-      cpu::rms_norm_backward_rows(dy.row_range(begin, count), x.row_range(begin, count), weight,
-                                  rstd.col_range(begin, count), dx.row_range(begin, count),
-                                  parts.empty() ? View{} : parts.row_range(thread, 1));
+    TB_DCHECK(has_shape(weight.values, 1, x.cols) && has_shape(rstd, 1, x.rows));
+    with_weight_gradient(x, {dweight}, accumulate, [&](const RowPart& part) {
+      cpu::rms_norm_backward_rows(part(dy), part(x), weight, part.cols(rstd), part(dx),
+                                  part.sums[0]);
     });
-    if (!parts.empty()) {
-      cpu::column_sums(parts, dweight, accumulate);
-    }
+  }
+
+  void layer_norm(View x, View weight, View bias, double epsilon, View y, View stats) override {
+    TB_DCHECK(same_shape(x, y) && has_shape(weight, 1, x.cols) && has_shape(bias, 1, x.cols));
+    TB_DCHECK(has_shape(stats, 2, x.rows));
+    by_rows(x.rows, [&](std::int64_t begin, std::int64_t count, int) {
+      cpu::layer_norm_rows(x.row_range(begin, count), {weight, bias}, static_cast<float>(epsilon),
+                           y.row_range(begin, count), stats.col_range(begin, count));
+    });
+  }
+
+  void add_layer_norm(View x, View delta, View weight, View bias, double epsilon, View sum, View y,
+                      View stats) override {
+    TB_DCHECK(same_shape(x, delta) && same_shape(x, sum) && same_shape(x, y));
+    TB_DCHECK(has_shape(weight, 1, x.cols) && has_shape(bias, 1, x.cols));
+    TB_DCHECK(has_shape(stats, 2, x.rows));
+    by_rows(x.rows, [&](std::int64_t begin, std::int64_t count, int) {
+      cpu::add_layer_norm_rows(x.row_range(begin, count), delta.row_range(begin, count),
+                               {weight, bias}, static_cast<float>(epsilon),
+                               sum.row_range(begin, count), y.row_range(begin, count),
+                               stats.col_range(begin, count));
+    });
+  }
+
+  void layer_norm_backward(View dy, View x, View weight, View stats, View dx, View dweight,
+                           View dbias, bool accumulate) override {
+    TB_DCHECK(same_shape(x, dy) && same_shape(x, dx) && dweight.empty() == dbias.empty());
+    TB_DCHECK(has_shape(weight, 1, x.cols) && has_shape(stats, 2, x.rows));
+    with_weight_gradient(x, {dweight, dbias}, accumulate, [&](const RowPart& part) {
+      cpu::layer_norm_backward_rows(part(dy), part(x), weight, part.cols(stats), part(dx),
+                                    {part.sums[0], part.sums[1]});
+    });
+  }
+
+  void head_norm(View x, NormWeight weight, double epsilon, View y, View rstd) override {
+    TB_DCHECK(same_shape(x, y) && has_shape(rstd, x.rows, x.cols / weight.values.cols));
+    by_rows(x.rows, [&](std::int64_t begin, std::int64_t count, int) {
+      cpu::head_norm_rows(x.row_range(begin, count), weight, static_cast<float>(epsilon),
+                          y.row_range(begin, count), rstd.row_range(begin, count));
+    });
+  }
+
+  void head_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx, View dweight,
+                          bool accumulate) override {
+    TB_DCHECK(same_shape(x, dy) && same_shape(x, dx));
+    TB_DCHECK(has_shape(rstd, x.rows, x.cols / weight.values.cols));
+    with_weight_gradient(x, {dweight}, accumulate, [&](const RowPart& part) {
+      cpu::head_norm_backward_rows(part(dy), part(x), weight, part(rstd), part(dx), part.sums[0]);
+    });
   }
 
   void rope(View qkv, Heads heads, Sequences sequences, View table, bool inverse) override {
-    TB_DCHECK(has_shape(qkv, sequences.tokens(), heads.fused_cols()) && heads.width % 2 == 0);
-    TB_DCHECK(table.cols == heads.width && table.rows >= sequences.length);
+    TB_DCHECK(has_shape(qkv, sequences.tokens(), heads.fused_cols()) && !heads.interleaved);
+    TB_DCHECK(table.cols <= heads.width && table.cols % 2 == 0 && table.rows >= sequences.length);
     by_rows(qkv.rows, [&](std::int64_t begin, std::int64_t count, int) {
       cpu::rope_rows(qkv.row_range(begin, count), heads, begin % sequences.length, sequences.length,
                      table, inverse);
     });
   }
 
-  void attention(View qkv, Heads heads, Sequences sequences, double scale, View out,
+  void attention(View qkv, Heads heads, Sequences sequences, const Scoring& scoring, View out,
                  View lse) override {
     TB_DCHECK(has_shape(qkv, sequences.tokens(), heads.fused_cols()));
     TB_DCHECK(has_shape(out, sequences.tokens(), heads.query_cols()));
     TB_DCHECK(has_shape(lse, heads.query, sequences.tokens()));
-    cpu::attention_forward(pool_, {heads, sequences, static_cast<float>(scale)}, qkv, out, lse,
+    cpu::attention_forward(pool_, {heads, sequences, scoring}, qkv, out, lse,
                            workspace(cpu::attention_workspace(heads, sequences, threads())));
   }
 
   void attention_backward(View dout, View qkv, View out, View lse, Heads heads, Sequences sequences,
-                          double scale, View dqkv) override {
+                          const Scoring& scoring, View dqkv) override {
     TB_DCHECK(has_shape(qkv, sequences.tokens(), heads.fused_cols()) && same_shape(qkv, dqkv));
     TB_DCHECK(has_shape(out, sequences.tokens(), heads.query_cols()) && same_shape(out, dout));
     TB_DCHECK(has_shape(lse, heads.query, sequences.tokens()));
-    cpu::attention_backward(pool_, {heads, sequences, static_cast<float>(scale)},
+    cpu::attention_backward(pool_, {heads, sequences, scoring},
                             {.dout = dout, .qkv = qkv, .out = out, .lse = lse, .dqkv = dqkv},
                             workspace(cpu::attention_workspace(heads, sequences, threads())));
   }
 
-  void swiglu(View gate_up, View h) override {
+  void gated(Activation activation, View gate_up, View h) override {
     TB_DCHECK(has_shape(gate_up, h.rows, 2 * h.cols));
     by_rows(h.rows, [&](std::int64_t begin, std::int64_t count, int) {
-      cpu::swiglu_rows(gate_up.row_range(begin, count), h.row_range(begin, count));
+      cpu::gated_rows(activation, gate_up.row_range(begin, count), h.row_range(begin, count));
     });
   }
 
-  void swiglu_backward(View gate_up, View dh, View dgate_up) override {
+  void gated_backward(Activation activation, View gate_up, View dh, View dgate_up) override {
     TB_DCHECK(has_shape(gate_up, dh.rows, 2 * dh.cols) && same_shape(gate_up, dgate_up));
     by_rows(dh.rows, [&](std::int64_t begin, std::int64_t count, int) {
-      cpu::swiglu_backward_rows(gate_up.row_range(begin, count), dh.row_range(begin, count),
-                                dgate_up.row_range(begin, count));
+      cpu::gated_backward_rows(activation, gate_up.row_range(begin, count),
+                               dh.row_range(begin, count), dgate_up.row_range(begin, count));
+    });
+  }
+
+  void activate(Activation activation, View x, View y) override {
+    TB_DCHECK(same_shape(x, y));
+    by_pieces(is_flat(x) && is_flat(y), y,
+              [&](auto part) { cpu::activate_rows(activation, part(x), part(y)); });
+  }
+
+  void activate_backward(Activation activation, View x, View dy, View dx) override {
+    TB_DCHECK(same_shape(x, dy) && same_shape(x, dx));
+    by_pieces(is_flat(x) && is_flat(dy) && is_flat(dx), dx, [&](auto part) {
+      cpu::activate_backward_rows(activation, part(x), part(dy), part(dx));
     });
   }
 
@@ -227,6 +282,25 @@ class CpuOps final : public Ops {
     by_pieces(is_flat(x) && is_flat(y), y, [&](auto part) { cpu::add_rows(part(x), part(y)); });
   }
 
+  void scale(double factor, View x, View y) override {
+    TB_DCHECK(same_shape(x, y));
+    by_pieces(is_flat(x) && is_flat(y), y,
+              [&](auto part) { cpu::scaled_rows(static_cast<float>(factor), part(x), part(y)); });
+  }
+
+  void soft_cap(double cap, View x, View y) override {
+    TB_DCHECK(same_shape(x, y));
+    by_pieces(is_flat(x) && is_flat(y), y,
+              [&](auto part) { cpu::soft_cap_rows(static_cast<float>(cap), part(x), part(y)); });
+  }
+
+  void soft_cap_backward(double cap, View y, View dy, View dx) override {
+    TB_DCHECK(same_shape(y, dy) && same_shape(y, dx));
+    by_pieces(is_flat(y) && is_flat(dy) && is_flat(dx), dx, [&](auto part) {
+      cpu::soft_cap_backward_rows(static_cast<float>(cap), part(y), part(dy), part(dx));
+    });
+  }
+
   double sum_squares(View x) override {
     std::fill(partial_sums_.begin(), partial_sums_.end(), PartialSum{});
     by_pieces(is_flat(x), x, [&](auto part) {
@@ -263,6 +337,44 @@ class CpuOps final : public Ops {
       return flat ? flat_piece(view, begin, end) : view.row_range(begin, end - begin);
     }
   };
+
+  /// One thread's rows, and where it leaves its sums for gradients of weights.
+  struct RowPart {
+    std::int64_t begin;
+    std::int64_t count;
+    std::array<View, 2> sums;
+    View operator()(View view) const { return view.row_range(begin, count); }
+    [[nodiscard]] View cols(View view) const { return view.col_range(begin, count); }
+  };
+
+  /// body(RowPart) over the rows of x; its sums are added up, in a fixed order, into `gradients`.
+  template <typename Body>
+  void with_weight_gradient(View x, std::array<View, 2> gradients, bool accumulate, Body body) {
+    std::array<View, 2> parts;
+    if (!gradients[0].empty()) {
+      parts = partial_rows(gradients[0].cols);
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (gradients[i].empty()) {
+        parts[i] = View{};
+      } else {
+        cpu::fill_rows(parts[i], 0.0F);  // a thread without rows leaves its part alone
+      }
+    }
+    by_rows(x.rows, [&](std::int64_t begin, std::int64_t count, int thread) {
+      RowPart part{begin, count, {}};
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        part.sums[i] = parts[i].empty() ? View{} : parts[i].row_range(thread, 1);
+      }
+      body(part);
+    });
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!gradients[i].empty()) {
+        TB_DCHECK(has_shape(gradients[i], 1, parts[i].cols));
+        cpu::column_sums(parts[i], gradients[i], accumulate);
+      }
+    }
+  }
 
   template <typename Body>
   void by_pieces(bool flat, View shape, Body body) {
@@ -309,10 +421,12 @@ class CpuOps final : public Ops {
     return static_cast<float*>(std::align(64, sizeof(float), data, space));
   }
 
-  /// One row of `cols` for each thread.
-  View partial_rows(std::int64_t cols) {
+  /// Twice one row of `cols` for each thread.
+  std::array<View, 2> partial_rows(std::int64_t cols) {
     const std::int64_t stride = rounded_up(cols);
-    return {workspace(threads() * stride), DType::F32, threads(), cols, stride};
+    float* const first = workspace(2 * threads() * stride);
+    return {View{first, DType::F32, threads(), cols, stride},
+            View{first + threads() * stride, DType::F32, threads(), cols, stride}};
   }
 
   ThreadPool pool_;

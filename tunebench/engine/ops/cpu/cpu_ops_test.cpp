@@ -201,63 +201,19 @@ TEST(CpuOps, RotatesQueriesAndKeysButNotValues) {
     const Heads heads{.query = 3, .key_value = 1, .width = width};
     const Sequences sequences{.count = 3, .length = 7};
     for (const bool inverse : {false, true}) {
-      expect_like_the_oracle(
-          {.name = "rope " + std::to_string(width),
-           .arguments = {{Role::InOut, sequences.tokens(), heads.fused_cols(), 2},
-                         {Role::In, 9, width}},
-           .run = [=](Ops& ops, const Views& v) {
-             ops.rope(v[0], heads, sequences, v[1], inverse);
-             return 0.0;
-           }});
+      // All of a head, and the first two thirds of it.
+      for (const std::int64_t rotated : {width, width / 3 * 2}) {
+        expect_like_the_oracle(
+            {.name = "rope " + std::to_string(rotated) + " of " + std::to_string(width),
+             .arguments = {{Role::InOut, sequences.tokens(), heads.fused_cols(), 2},
+                           {Role::In, 9, rotated}},
+             .run = [=](Ops& ops, const Views& v) {
+               ops.rope(v[0], heads, sequences, v[1], inverse);
+               return 0.0;
+             }});
+      }
     }
   }
-}
-
-// --- feed-forward -------------------------------------------------------------------------------
-
-TEST(CpuOps, GatesWithSilu) {
-  for (const std::int64_t cols : {1, 19, 96}) {
-    expect_like_the_oracle({.name = "swiglu",
-                            .arguments = {{Role::In, 9, 2 * cols, 1, 4.0}, {Role::Out, 9, cols, 2}},
-                            .run = [](Ops& ops, const Views& v) {
-                              ops.swiglu(v[0], v[1]);
-                              return 0.0;
-                            }});
-  }
-}
-
-TEST(CpuOps, GateGradientMayReplaceItsInput) {
-  expect_like_the_oracle(
-      {.name = "swiglu_backward",
-       .arguments = {{Role::In, 9, 2 * 37, 0, 4.0}, {Role::In, 9, 37, 1}, {Role::Out, 9, 2 * 37}},
-       .run = [](Ops& ops, const Views& v) {
-         ops.swiglu_backward(v[0], v[1], v[2]);
-         return 0.0;
-       }});
-  expect_like_the_oracle({.name = "swiglu_backward in place",
-                          .arguments = {{Role::InOut, 9, 2 * 37, 3, 4.0}, {Role::In, 9, 37}},
-                          .run = [](Ops& ops, const Views& v) {
-                            ops.swiglu_backward(v[0], v[1], v[0]);
-                            return 0.0;
-                          }});
-}
-
-TEST(CpuOps, GatesFarFromZeroStayFinite) {
-  on_each_instruction_set([] {
-    const std::unique_ptr<Ops> ops = make_cpu_ops(1);
-    Matrix gate_up(1, 8, DType::F32);
-    for (std::int64_t i = 0; i < 4; ++i) {
-      gate_up.set(i,
-                  std::vector<double>{-1000.0, -100.0, 100.0, 1000.0}[static_cast<std::size_t>(i)]);
-      gate_up.set(4 + i, 1.0);
-    }
-    Matrix h(1, 4, DType::F32);
-    ops->swiglu(gate_up.view(), h.view());
-    EXPECT_NEAR(h.get(0), 0.0, 1e-30);
-    EXPECT_NEAR(h.get(1), 0.0, 1e-30);
-    EXPECT_EQ(h.get(2), 100.0);
-    EXPECT_EQ(h.get(3), 1000.0);
-  });
 }
 
 // --- embedding and head -------------------------------------------------------------------------
@@ -368,6 +324,45 @@ TEST(CpuOps, FillsCopiesAndAdds) {
   }
 }
 
+TEST(CpuOps, ScalesAlsoInPlace) {
+  for (const std::int64_t padding : {0, 3}) {
+    expect_like_the_oracle({.name = "scale",
+                            .arguments = {{Role::In, 17, 45, padding}, {Role::Out, 17, 45}},
+                            .run = [](Ops& ops, const Views& v) {
+                              ops.scale(0.22, v[0], v[1]);
+                              return 0.0;
+                            }});
+    expect_like_the_oracle({.name = "scale in place",
+                            .arguments = {{Role::InOut, 17, 45, padding}},
+                            .run = [](Ops& ops, const Views& v) {
+                              ops.scale(-3.5, v[0], v[0]);
+                              return 0.0;
+                            }});
+  }
+}
+
+TEST(CpuOps, CapsAlsoInPlace) {
+  // Small numbers, where the cap does next to nothing, and such that reach it.
+  for (const double deviation : {1e-3, 1.0, 60.0}) {
+    expect_like_the_oracle(
+        {.name = "soft_cap",
+         .arguments = {{Role::In, 9, 45, 1, deviation}, {Role::Out, 9, 45}, {Role::InOut, 9, 45}},
+         .run =
+             [](Ops& ops, const Views& v) {
+               ops.soft_cap(30.0, v[0], v[1]);
+               ops.soft_cap_backward(30.0, v[1], v[2], v[2]);
+               return 0.0;
+             }},
+        2e-5);
+    expect_like_the_oracle({.name = "soft_cap in place",
+                            .arguments = {{Role::InOut, 9, 45, 2, deviation}},
+                            .run = [](Ops& ops, const Views& v) {
+                              ops.soft_cap(30.0, v[0], v[0]);
+                              return 0.0;
+                            }});
+  }
+}
+
 TEST(CpuOps, SumsSquares) {
   for (const std::int64_t padding : {0, 3}) {
     expect_like_the_oracle({.name = "sum_squares",
@@ -403,7 +398,7 @@ TEST(CpuOps, MatricesWithoutRowsAreLeftAlone) {
                                         {Role::Out, 0, 8}},
                           .run = [](Ops& ops, const Views& v) {
                             ops.rms_norm(v[0], v[1], 1e-5, v[2], v[3]);
-                            ops.swiglu(v[0], v[4]);
+                            ops.gated(Activation::Silu, v[0], v[4]);
                             ops.gather_rows(v[1], {}, v[2]);
                             ops.add(v[0], v[2]);
                             return ops.sum_squares(v[0]) + ops.cross_entropy(v[2], {}, 1.0);

@@ -70,6 +70,41 @@ double SumSquares(View x) {
   return total;
 }
 
+void Scaled(float factor, View x, View y) {
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    const float* in = x.f32() + row * x.stride;
+    float* out = y.f32() + row * y.stride;
+    for_lanes(x.cols, [=](auto d, std::int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Mul(hn::LoadU(d, in + i), hn::Set(d, factor)), d, out + i);
+    });
+  }
+}
+
+void SoftCap(float cap, View x, View y) {
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    const float* in = x.f32() + row * x.stride;
+    float* out = y.f32() + row * y.stride;
+    for_lanes(x.cols, [=](auto d, std::int64_t i) HWY_ATTR {
+      const auto bent = tanh_lanes(d, hn::Div(hn::LoadU(d, in + i), hn::Set(d, cap)));
+      hn::StoreU(hn::Mul(bent, hn::Set(d, cap)), d, out + i);
+    });
+  }
+}
+
+void SoftCapBackward(float cap, View y, View dy, View dx) {
+  const float per_cap = 1.0F / cap;
+  for (std::int64_t row = 0; row < y.rows; ++row) {
+    const float* result = y.f32() + row * y.stride;
+    const float* grad = dy.f32() + row * dy.stride;
+    float* out = dx.f32() + row * dx.stride;
+    for_lanes(y.cols, [=](auto d, std::int64_t i) HWY_ATTR {
+      const auto bent = hn::Mul(hn::LoadU(d, result + i), hn::Set(d, per_cap));
+      const auto slope = hn::NegMulAdd(bent, bent, hn::Set(d, 1.0F));
+      hn::StoreU(hn::Mul(hn::LoadU(d, grad + i), slope), d, out + i);
+    });
+  }
+}
+
 void ScaleRows(View y, const float* factors) {
   for (std::int64_t row = 0; row < y.rows; ++row) {
     float* out = y.f32() + row * y.stride;
@@ -104,6 +139,9 @@ HWY_EXPORT(AddRows);
 HWY_EXPORT(AddBias);
 HWY_EXPORT(ColumnSums);
 HWY_EXPORT(SumSquares);
+HWY_EXPORT(Scaled);
+HWY_EXPORT(SoftCap);
+HWY_EXPORT(SoftCapBackward);
 HWY_EXPORT(ScaleRows);
 HWY_EXPORT(DotRows);
 
@@ -143,6 +181,18 @@ void column_sums(View dy, View dbias, bool accumulate) {
 
 double sum_squares_rows(View x) {
   return HWY_DYNAMIC_DISPATCH(SumSquares)(x);
+}
+
+void scaled_rows(float factor, View x, View y) {
+  HWY_DYNAMIC_DISPATCH(Scaled)(factor, x, y);
+}
+
+void soft_cap_rows(float cap, View x, View y) {
+  HWY_DYNAMIC_DISPATCH(SoftCap)(cap, x, y);
+}
+
+void soft_cap_backward_rows(float cap, View y, View dy, View dx) {
+  HWY_DYNAMIC_DISPATCH(SoftCapBackward)(cap, y, dy, dx);
 }
 
 void scale_rows(View y, const float* factors) {

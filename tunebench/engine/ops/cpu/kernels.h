@@ -15,10 +15,31 @@ std::string isa_name();
 
 // --- norm.cpp ---------------------------------------------------------------------------------
 /// rstd is [1, x.rows].
-void rms_norm_rows(View x, View weight, float epsilon, View y, View rstd);
-void add_rms_norm_rows(View x, View delta, View weight, float epsilon, View sum, View y, View rstd);
+void rms_norm_rows(View x, NormWeight weight, float epsilon, View y, View rstd);
+void add_rms_norm_rows(View x, View delta, NormWeight weight, float epsilon, View sum, View y,
+                       View rstd);
 /// dweight_part is [1, cols] and is overwritten with the sum over these rows; empty: skipped.
-void rms_norm_backward_rows(View dy, View x, View weight, View rstd, View dx, View dweight_part);
+void rms_norm_backward_rows(View dy, View x, NormWeight weight, View rstd, View dx,
+                            View dweight_part);
+/// rstd is [x.rows, heads].
+void head_norm_rows(View x, NormWeight weight, float epsilon, View y, View rstd);
+/// dweight_part as above, one head wide.
+void head_norm_backward_rows(View dy, View x, NormWeight weight, View rstd, View dx,
+                             View dweight_part);
+
+// --- layer_norm.cpp ---------------------------------------------------------------------------
+/// The weight and bias of a layer norm, one row each.
+struct LayerWeights {
+  View weight;
+  View bias;
+};
+/// stats is [2, x.rows].
+void layer_norm_rows(View x, const LayerWeights& weights, float epsilon, View y, View stats);
+void add_layer_norm_rows(View x, View delta, const LayerWeights& weights, float epsilon, View sum,
+                         View y, View stats);
+/// parts are [1, cols] and are overwritten with the sums over these rows; empty: skipped.
+void layer_norm_backward_rows(View dy, View x, View weight, View stats, View dx,
+                              const LayerWeights& parts);
 
 // --- elementwise.cpp --------------------------------------------------------------------------
 void fill_rows(View x, float value);
@@ -28,14 +49,23 @@ void add_bias_rows(View bias, View y);
 /// dbias[c] (+)= sum over rows of dy[:, c].
 void column_sums(View dy, View dbias, bool accumulate);
 double sum_squares_rows(View x);
+/// y = factor * x.
+void scaled_rows(float factor, View x, View y);
+/// y = cap tanh(x / cap).
+void soft_cap_rows(float cap, View x, View y);
+void soft_cap_backward_rows(float cap, View y, View dy, View dx);
 /// y *= factors[row].
 void scale_rows(View y, const float* factors);
 /// out[row] = sum of a[row] * b[row].
 void dot_rows(View a, View b, float* out);
 
 // --- activation.cpp ---------------------------------------------------------------------------
-void swiglu_rows(View gate_up, View h);
-void swiglu_backward_rows(View gate_up, View dh, View dgate_up);
+void gated_rows(Activation activation, View gate_up, View h);
+void gated_backward_rows(Activation activation, View gate_up, View dh, View dgate_up);
+void activate_rows(Activation activation, View x, View y);
+void activate_backward_rows(Activation activation, View x, View dy, View dx);
+
+// --- rope.cpp ---------------------------------------------------------------------------------
 /// `position` is the position of the first row; rows follow each other and start again at 0 after
 /// `length`.
 void rope_rows(View qkv, Heads heads, std::int64_t position, std::int64_t length, View table,
@@ -46,18 +76,25 @@ void rope_rows(View qkv, Heads heads, std::int64_t position, std::int64_t length
 double cross_entropy_rows(View logits, const std::int32_t* labels, float gradient_scale);
 
 /// One tile of causal scores: row r may see columns [0, first_visible + r], all of them when that
-/// is beyond the tile.
-struct CausalTile {
+/// is beyond the tile, and with a window only the last `window` of those. What a pair scores: the
+/// product s of query and key times scale; cap tanh(s / cap) of it if there is a cap; less `slope`
+/// for each position of distance.
+struct ScoreTile {
   View scores;  ///< [rows, cols]
   std::int64_t first_visible = 0;
   float scale = 1.0F;
+  std::int64_t window = 0;  ///< 0: none
+  float cap = 0.0F;         ///< 0: none
+  float slope = 0.0F;
+  [[nodiscard]] bool bent() const { return cap != 0.0F || slope != 0.0F; }
 };
-/// scores become e^(scale * score - new max), 0 where not visible. maxima and sums are the running
+/// scores become e^(score - new max), 0 where not visible. maxima and sums are the running
 /// softmax state of each row; factors receives what earlier output must be multiplied with.
-void softmax_tile(const CausalTile& tile, float* maxima, float* sums, float* factors);
+void softmax_tile(const ScoreTile& tile, float* maxima, float* sums, float* factors);
 /// scores become probabilities from the kept log denominators, dscores (gradient of the
-/// probabilities) becomes the gradient of the unscaled scores: scale * p * (dp - delta[row]).
-void softmax_backward_tile(const CausalTile& tile, View dscores, const float* lse,
+/// probabilities) becomes the gradient of the products: p * (dp - delta[row]) times the slope of
+/// the score.
+void softmax_backward_tile(const ScoreTile& tile, View dscores, const float* lse,
                            const float* delta);
 
 // --- optimizer.cpp ----------------------------------------------------------------------------

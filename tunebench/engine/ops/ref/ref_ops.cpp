@@ -3,42 +3,50 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include "tunebench/base/error.h"
 #include "tunebench/engine/ops/ops.h"
+#include "tunebench/engine/ops/ref/attention_loops.h"
+#include "tunebench/engine/ops/ref/loops.h"
+#include "tunebench/engine/ops/ref/norm_loops.h"
 
 namespace tunebench::engine {
 namespace {
 
-[[maybe_unused]] bool has_shape(const View& view, std::int64_t rows, std::int64_t cols) {
-  return view.rows == rows && view.cols == cols && view.stride >= cols;
-}
+using ref::dot;
+using ref::has_shape;
+using ref::row;
+using ref::same_shape;
+using ref::store;
 
-[[maybe_unused]] bool same_shape(const View& a, const View& b) {
-  return has_shape(a, b.rows, b.cols);
-}
-
-template <typename T>
-T* row(const View& view, std::int64_t index) {
-  return view.as<T>() + index * view.stride;
-}
-
-/// 1 / (1 + exp(-x)).
-double logistic(double x) {
-  return 1.0 / (1.0 + std::exp(-x));
-}
-
-/// Where the query, key and value of one head stand in a fused qkv row.
-struct HeadColumns {
-  HeadColumns(const Heads& heads, std::int64_t head)
-      : query(head * heads.width),
-        key((heads.query + head / (heads.query / heads.key_value)) * heads.width),
-        value(key + heads.key_value_cols()) {}
-  std::int64_t query;
-  std::int64_t key;
-  std::int64_t value;
+/// An activation and its slope at one place.
+struct Activated {
+  double value;
+  double slope;
 };
+
+Activated activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::Silu: {
+      const double gate = 1.0 / (1.0 + std::exp(-x));
+      return {x * gate, gate * (1.0 + x * (1.0 - gate))};
+    }
+    case Activation::GeluTanh: {
+      const double slope = std::sqrt(2.0 / std::numbers::pi);
+      const double bent = std::tanh(slope * (x + 0.044715 * x * x * x));
+      const double inner = slope * (1.0 + 3.0 * 0.044715 * x * x);
+      return {0.5 * x * (1.0 + bent), 0.5 * (1.0 + bent) + 0.5 * x * (1.0 - bent * bent) * inner};
+    }
+    case Activation::Gelu: {
+      const double share = 0.5 * std::erfc(-x / std::numbers::sqrt2);
+      const double density = std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi);
+      return {x * share, share + x * density};
+    }
+  }
+  return {0.0, 0.0};
+}
 
 template <typename T>
 class RefOps final : public Ops {
@@ -87,66 +95,40 @@ class RefOps final : public Ops {
     }
   }
 
-  void rms_norm(View x, View weight, double epsilon, View y, View rstd) override {
-    TB_DCHECK(same_shape(x, y) && has_shape(weight, 1, x.cols) && has_shape(rstd, 1, x.rows));
-    for (std::int64_t t = 0; t < x.rows; ++t) {
-      const T* const in = row<T>(x, t);
-      double squares = 0;
-      for (std::int64_t j = 0; j < x.cols; ++j) {
-        squares += double{in[j]} * double{in[j]};
-      }
-      T& scale = rstd.as<T>()[t];
-      scale = static_cast<T>(1.0 / std::sqrt(squares / static_cast<double>(x.cols) + epsilon));
-      for (std::int64_t j = 0; j < x.cols; ++j) {
-        row<T>(y, t)[j] = static_cast<T>(double{in[j]} * double{scale} * double{weight.as<T>()[j]});
-      }
-    }
+  void rms_norm(View x, NormWeight weight, double epsilon, View y, View rstd) override {
+    ref::rms_norm<T>(x, weight, epsilon, y, rstd);
   }
-
-  void add_rms_norm(View x, View delta, View weight, double epsilon, View sum, View y,
+  void add_rms_norm(View x, View delta, NormWeight weight, double epsilon, View sum, View y,
                     View rstd) override {
-    TB_DCHECK(same_shape(x, delta) && same_shape(x, sum));
-    for (std::int64_t t = 0; t < x.rows; ++t) {
-      for (std::int64_t j = 0; j < x.cols; ++j) {
-        row<T>(sum, t)[j] = row<T>(x, t)[j] + row<T>(delta, t)[j];
-      }
-    }
-    rms_norm(sum, weight, epsilon, y, rstd);
+    ref::add_rms_norm<T>(x, delta, weight, epsilon, sum, y, rstd);
   }
-
-  void rms_norm_backward(View dy, View x, View weight, View rstd, View dx, View dweight,
+  void rms_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx, View dweight,
                          bool accumulate) override {
-    TB_DCHECK(same_shape(x, dy) && same_shape(x, dx));
-    TB_DCHECK(has_shape(weight, 1, x.cols) && has_shape(rstd, 1, x.rows));
-    std::vector<double> weight_sum(static_cast<std::size_t>(x.cols), 0.0);
-    for (std::int64_t t = 0; t < x.rows; ++t) {
-      const double scale{rstd.as<T>()[t]};
-      const auto gradient = [&](std::int64_t j) {
-        return double{row<T>(dy, t)[j]} * double{weight.as<T>()[j]};
-      };
-      const auto normal = [&](std::int64_t j) { return double{row<T>(x, t)[j]} * scale; };
-      double projection = 0;
-      for (std::int64_t j = 0; j < x.cols; ++j) {
-        projection += gradient(j) * normal(j);
-      }
-      projection /= static_cast<double>(x.cols);
-      for (std::int64_t j = 0; j < x.cols; ++j) {
-        weight_sum[static_cast<std::size_t>(j)] += double{row<T>(dy, t)[j]} * normal(j);
-        store(row<T>(dx, t)[j], scale * (gradient(j) - normal(j) * projection), true);
-      }
-    }
-    if (!dweight.empty()) {
-      TB_DCHECK(has_shape(dweight, 1, x.cols));
-      for (std::int64_t j = 0; j < x.cols; ++j) {
-        store(dweight.as<T>()[j], weight_sum[static_cast<std::size_t>(j)], accumulate);
-      }
-    }
+    ref::rms_norm_backward<T>(dy, x, weight, rstd, dx, dweight, accumulate);
+  }
+  void layer_norm(View x, View weight, View bias, double epsilon, View y, View stats) override {
+    ref::layer_norm<T>(x, weight, bias, epsilon, y, stats);
+  }
+  void add_layer_norm(View x, View delta, View weight, View bias, double epsilon, View sum, View y,
+                      View stats) override {
+    ref::add_layer_norm<T>(x, delta, weight, bias, epsilon, sum, y, stats);
+  }
+  void layer_norm_backward(View dy, View x, View weight, View stats, View dx, View dweight,
+                           View dbias, bool accumulate) override {
+    ref::layer_norm_backward<T>(dy, x, weight, stats, dx, dweight, dbias, accumulate);
+  }
+  void head_norm(View x, NormWeight weight, double epsilon, View y, View rstd) override {
+    ref::head_norm<T>(x, weight, epsilon, y, rstd);
+  }
+  void head_norm_backward(View dy, View x, NormWeight weight, View rstd, View dx, View dweight,
+                          bool accumulate) override {
+    ref::head_norm_backward<T>(dy, x, weight, rstd, dx, dweight, accumulate);
   }
 
   void rope(View qkv, Heads heads, Sequences sequences, View table, bool inverse) override {
     TB_DCHECK(has_shape(qkv, sequences.tokens(), heads.fused_cols()));
-    TB_DCHECK(table.cols == heads.width && table.rows >= sequences.length);
-    const std::int64_t half = heads.width / 2;
+    TB_DCHECK(table.cols <= heads.width && table.rows >= sequences.length && !heads.interleaved);
+    const std::int64_t half = table.cols / 2;
     for (std::int64_t t = 0; t < qkv.rows; ++t) {
       const T* const cosine = row<T>(table, t % sequences.length);
       const T* const sine = cosine + half;
@@ -165,101 +147,52 @@ class RefOps final : public Ops {
     }
   }
 
-  void attention(View qkv, Heads heads, Sequences sequences, double scale, View out,
+  void attention(View qkv, Heads heads, Sequences sequences, const Scoring& scoring, View out,
                  View lse) override {
-    TB_DCHECK(has_shape(qkv, sequences.tokens(), heads.fused_cols()));
-    TB_DCHECK(has_shape(out, sequences.tokens(), heads.query_cols()));
-    TB_DCHECK(has_shape(lse, heads.query, sequences.tokens()));
-    std::vector<double> weights(static_cast<std::size_t>(sequences.length));
-    for (std::int64_t head = 0; head < heads.query; ++head) {
-      const HeadColumns columns(heads, head);
-      for (std::int64_t t = 0; t < sequences.tokens(); ++t) {
-        const std::int64_t begin = t / sequences.length * sequences.length;
-        const auto keys = static_cast<std::size_t>(t - begin + 1);
-        double largest = -std::numeric_limits<double>::infinity();
-        for (std::size_t k = 0; k < keys; ++k) {
-          weights[k] = score(qkv, columns, heads.width, t, begin + std::int64_t(k)) * scale;
-          largest = std::max(largest, weights[k]);
-        }
-        double total = 0;
-        for (std::size_t k = 0; k < keys; ++k) {
-          weights[k] = std::exp(weights[k] - largest);
-          total += weights[k];
-        }
-        row<T>(lse, head)[t] = static_cast<T>(largest + std::log(total));
-        for (std::int64_t i = 0; i < heads.width; ++i) {
-          double sum = 0;
-          for (std::size_t k = 0; k < keys; ++k) {
-            sum += weights[k] * double{row<T>(qkv, begin + std::int64_t(k))[columns.value + i]};
-          }
-          row<T>(out, t)[columns.query + i] = static_cast<T>(sum / total);
-        }
-      }
-    }
+    ref::attention<T>(qkv, heads, sequences, scoring, out, lse);
   }
-
   void attention_backward(View dout, View qkv, View out, View lse, Heads heads, Sequences sequences,
-                          double scale, View dqkv) override {
-    TB_DCHECK(same_shape(qkv, dqkv) && same_shape(out, dout) && qkv.data != dqkv.data);
-    const std::int64_t cols = heads.fused_cols();
-    std::vector<double> sums(static_cast<std::size_t>(sequences.length * cols));
-    for (std::int64_t begin = 0; begin < sequences.tokens(); begin += sequences.length) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::int64_t head = 0; head < heads.query; ++head) {
-        const HeadColumns columns(heads, head);
-        for (std::int64_t t = begin; t < begin + sequences.length; ++t) {
-          const double delta =
-              dot(row<T>(dout, t) + columns.query, row<T>(out, t) + columns.query, heads.width);
-          double* const dquery = sums.data() + (t - begin) * cols + columns.query;
-          for (std::int64_t k = begin; k <= t; ++k) {
-            const double logit = score(qkv, columns, heads.width, t, k) * scale;
-            const double weight = std::exp(logit - double{row<T>(lse, head)[t]});
-            const double dweight =
-                dot(row<T>(dout, t) + columns.query, row<T>(qkv, k) + columns.value, heads.width);
-            const double dscore = weight * (dweight - delta) * scale;
-            double* const dkey = sums.data() + (k - begin) * cols + columns.key;
-            double* const dvalue = sums.data() + (k - begin) * cols + columns.value;
-            for (std::int64_t i = 0; i < heads.width; ++i) {
-              dquery[i] += dscore * double{row<T>(qkv, k)[columns.key + i]};
-              dkey[i] += dscore * double{row<T>(qkv, t)[columns.query + i]};
-              dvalue[i] += weight * double{row<T>(dout, t)[columns.query + i]};
-            }
-          }
-        }
-      }
-      for (std::int64_t t = 0; t < sequences.length; ++t) {
-        for (std::int64_t j = 0; j < cols; ++j) {
-          row<T>(dqkv, begin + t)[j] = static_cast<T>(sums[static_cast<std::size_t>(t * cols + j)]);
-        }
-      }
-    }
+                          const Scoring& scoring, View dqkv) override {
+    ref::attention_backward<T>(dout, qkv, out, lse, heads, sequences, scoring, dqkv);
   }
 
-  void swiglu(View gate_up, View h) override {
+  void gated(Activation activation, View gate_up, View h) override {
     TB_DCHECK(has_shape(gate_up, h.rows, 2 * h.cols));
     for (std::int64_t t = 0; t < h.rows; ++t) {
       const T* const gate = row<T>(gate_up, t);
       const T* const up = gate + h.cols;
       for (std::int64_t j = 0; j < h.cols; ++j) {
-        const double g{gate[j]};
-        row<T>(h, t)[j] = static_cast<T>(g * logistic(g) * double{up[j]});
+        row<T>(h, t)[j] =
+            static_cast<T>(activated(activation, double{gate[j]}).value * double{up[j]});
       }
     }
   }
 
-  void swiglu_backward(View gate_up, View dh, View dgate_up) override {
+  void gated_backward(Activation activation, View gate_up, View dh, View dgate_up) override {
     TB_DCHECK(has_shape(gate_up, dh.rows, 2 * dh.cols) && same_shape(gate_up, dgate_up));
     for (std::int64_t t = 0; t < dh.rows; ++t) {
       for (std::int64_t j = 0; j < dh.cols; ++j) {
-        const double gate{row<T>(gate_up, t)[j]};
+        const Activated gate = activated(activation, double{row<T>(gate_up, t)[j]});
         const double up{row<T>(gate_up, t)[dh.cols + j]};
         const double gradient{row<T>(dh, t)[j]};
-        const double gated = logistic(gate);
-        row<T>(dgate_up, t)[j] =
-            static_cast<T>(gradient * up * gated * (1.0 + gate * (1.0 - gated)));
-        row<T>(dgate_up, t)[dh.cols + j] = static_cast<T>(gradient * gate * gated);
+        row<T>(dgate_up, t)[j] = static_cast<T>(gradient * up * gate.slope);
+        row<T>(dgate_up, t)[dh.cols + j] = static_cast<T>(gradient * gate.value);
       }
     }
+  }
+
+  void activate(Activation activation, View x, View y) override {
+    TB_DCHECK(same_shape(x, y));
+    for_each(y, [&](std::int64_t t, std::int64_t j) {
+      return activated(activation, double{row<T>(x, t)[j]}).value;
+    });
+  }
+
+  void activate_backward(Activation activation, View x, View dy, View dx) override {
+    TB_DCHECK(same_shape(x, dy) && same_shape(x, dx));
+    for_each(dx, [&](std::int64_t t, std::int64_t j) {
+      return double{row<T>(dy, t)[j]} * activated(activation, double{row<T>(x, t)[j]}).slope;
+    });
   }
 
   void embed(std::span<const std::int32_t> ids, View table, View out) override {
@@ -341,6 +274,26 @@ class RefOps final : public Ops {
     }
   }
 
+  void scale(double factor, View x, View y) override {
+    TB_DCHECK(same_shape(x, y));
+    for_each(y, [&](std::int64_t t, std::int64_t j) { return factor * double{row<T>(x, t)[j]}; });
+  }
+
+  void soft_cap(double cap, View x, View y) override {
+    TB_DCHECK(same_shape(x, y));
+    for_each(y, [&](std::int64_t t, std::int64_t j) {
+      return cap * std::tanh(double{row<T>(x, t)[j]} / cap);
+    });
+  }
+
+  void soft_cap_backward(double cap, View y, View dy, View dx) override {
+    TB_DCHECK(same_shape(y, dy) && same_shape(y, dx));
+    for_each(dx, [&](std::int64_t t, std::int64_t j) {
+      const double bent = double{row<T>(y, t)[j]} / cap;
+      return double{row<T>(dy, t)[j]} * (1.0 - bent * bent);
+    });
+  }
+
   double sum_squares(View x) override {
     double sum = 0;
     for (std::int64_t t = 0; t < x.rows; ++t) {
@@ -375,22 +328,14 @@ class RefOps final : public Ops {
   }
 
  private:
-  static void store(T& target, double value, bool accumulate) {
-    target = static_cast<T>(accumulate ? double{target} + value : value);
-  }
-
-  static double dot(const T* a, const T* b, std::int64_t count) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      sum += double{a[i]} * double{b[i]};
+  /// out[t][j] = value(t, j).
+  template <typename Value>
+  static void for_each(const View& out, const Value& value) {
+    for (std::int64_t t = 0; t < out.rows; ++t) {
+      for (std::int64_t j = 0; j < out.cols; ++j) {
+        row<T>(out, t)[j] = static_cast<T>(value(t, j));
+      }
     }
-    return sum;
-  }
-
-  /// query of token t times key of token k, unscaled.
-  static double score(const View& qkv, const HeadColumns& columns, std::int64_t width,
-                      std::int64_t t, std::int64_t k) {
-    return dot(row<T>(qkv, t) + columns.query, row<T>(qkv, k) + columns.key, width);
   }
 };
 

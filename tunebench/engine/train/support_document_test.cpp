@@ -1,0 +1,159 @@
+// docs/support.md is what the tables in the code say. With TB_UPDATE_DOCS set, the test writes it.
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tunebench/base/files.h"
+#include "tunebench/base/text.h"
+#include "tunebench/engine/train/golden_cases.h"
+#include "tunebench/model/model_family.h"
+#include "tunebench/model/model_source.h"
+#include "tunebench/model/model_spec.h"
+
+namespace tunebench::engine {
+namespace {
+
+constexpr std::string_view kIntroduction =
+    R"(# What the native trainer supports
+
+Made from the tables in the code by `SupportDocument.IsWhatTheTablesSay` of tb_engine_train_tests; with TB_UPDATE_DOCS=1 it is written. A "yes"
+is tested: `GoldenTest` compares logits, loss, every gradient and three AdamW steps with PyTorch and transformers to 1e-4 on each recorded model,
+`FamiliesTest` lets each learn one batch by heart, compares the recompute rungs bit by bit and the planned memory with the used one, and loads each
+stored type. What is not supported is refused by name before anything is computed, with the reason that stands here.
+
+)";
+
+constexpr std::string_view kMethods =
+    R"(
+## Methods, weights, types
+
+The same for every family above.
+
+| what | |
+|---|---|
+| full fine-tuning | yes |
+| LoRA, DoRA, IA3, prompt tuning, LLaMA-Adapter | not yet: refused by name |
+| GPTQ-LoRA, QLoRA | not yet: refused by name |
+| recompute (`gradient_checkpointing`) | yes, four rungs |
+| weights in safetensors, sharded or not: F32, F16, BF16 | yes |
+| `torch_dtype` float32, bfloat16, float16 | yes: weights are rounded to it when loaded, masters and arithmetic are float32 |
+| weights of GPTQ or AWQ, other stored types | refused with the tensor's name |
+| `pytorch_model.bin` | refused with the way to convert it |
+| GGUF | `tunebench models import`, architecture `llama` only |
+| dropout in config.json | refused; write 0 there to train without |
+)";
+
+std::string positions_text(const model::ModelSpec& spec) {
+  switch (spec.positions) {
+    case model::PositionKind::Rope:
+      return "RoPE";
+    case model::PositionKind::Learned:
+      return "learned";
+    case model::PositionKind::Alibi:
+      return "ALiBi";
+    case model::PositionKind::None:
+      return "none";
+  }
+  return "";
+}
+
+std::string norm_text(const model::Family& family) {
+  std::string text = family.norm == model::NormKind::Layer ? "LayerNorm"
+                     : family.norm == model::NormKind::Rms ? "RMS"
+                                                           : "RMS, 1 + w";
+  text += family.post_norms ? ", before and after" : "";
+  text += family.qk_norm ? ", of heads" : "";
+  return text + (family.embedding_norm ? ", of the embedding" : "");
+}
+
+std::string window_text(const model::Family& family) {
+  switch (family.window_rule) {
+    case model::WindowRule::None:
+      return "";
+    case model::WindowRule::All:
+      return "all layers";
+    case model::WindowRule::FromLayer:
+      return "from a layer on";
+    case model::WindowRule::EveryOther:
+      return "every other layer";
+    case model::WindowRule::FiveOfSix:
+      return "five of six layers";
+  }
+  return "";
+}
+
+/// The recorded models of each model_type.
+std::map<std::string, std::vector<std::string>> recorded_models() {
+  std::map<std::string, std::vector<std::string>> models;
+  for (const std::string& name : golden_cases(TB_GOLDEN_FOLDER)) {
+    const auto folder = std::filesystem::path(TB_GOLDEN_FOLDER) / name;
+    models[model::resolve_model(folder.string()).spec.model_type].push_back(name);
+  }
+  return models;
+}
+
+std::string families_table() {
+  auto recorded = recorded_models();
+  std::string text =
+      "## Families\n\n| model_type | architecture | positions | norm | feed-forward | window | "
+      "full | "
+      "recorded models |\n|---|---|---|---|---|---|---|---|\n";
+  for (const model::Family& family : model::families()) {
+    model::ModelSpec spec;
+    spec.positions = family.positions;
+    const std::vector<std::string>& models = recorded[std::string(family.model_type)];
+    EXPECT_FALSE(models.empty()) << family.model_type << " has no recorded model";
+    text +=
+        fmt::format("| `{}` | {} | {} | {} | {} | {} | yes | {} |\n", family.model_type,
+                    family.architecture, positions_text(spec), norm_text(family),
+                    family.gated_mlp ? "gated" : "plain", window_text(family), join(models, ", "));
+  }
+  text +=
+      "\nRoPE scalings: linear, dynamic, llama3, yarn, longrope. Activations: silu, gelu, its tanh "
+      "approximation.\n\nKnown and refused:\n\n| model_type | why |\n|---|---|\n";
+  for (const auto& [type, reason] : model::refused_model_types()) {
+    text += fmt::format("| `{}` | {} |\n", type, reason);
+  }
+  return text;
+}
+
+std::string names_table() {
+  std::string text =
+      "\n## Names\n\nA shape without weights: they are drawn from a seed, tokens are bytes.\n\n"
+      "| model_name | model_type | parameters | longest |\n|---|---|---|---|\n";
+  for (const model::Preset& preset : model::presets()) {
+    text += fmt::format("| `{}` | {} | {} | {} |\n", preset.name, preset.spec.model_type,
+                        with_thousands(model::parameter_count(preset.spec)),
+                        with_thousands(model::longest_sequence(preset.spec)));
+  }
+  text +=
+      "\nKnown by name and refused, unless the folder is given and its family is supported:\n\n"
+      "| model_name | why |\n|---|---|\n";
+  for (const model::KnownModel& known : model::known_models()) {
+    if (!known.reason.empty()) {
+      text += fmt::format("| `{}` | {} |\n", known.name, known.reason);
+    }
+  }
+  return text;
+}
+
+TEST(SupportDocument, IsWhatTheTablesSay) {
+  const std::filesystem::path file = std::filesystem::path(TB_SOURCE_FOLDER) / "docs/support.md";
+  const std::string wanted =
+      std::string(kIntroduction) + families_table() + std::string(kMethods) + names_table();
+  if (std::getenv("TB_UPDATE_DOCS") != nullptr) {
+    write_file_atomically(file, wanted);
+    return;
+  }
+  EXPECT_EQ(read_file(file), wanted) << "TB_UPDATE_DOCS=1 build/release/tb_engine_train_tests "
+                                        "--gtest_filter=SupportDocument.* writes it";
+}
+
+}  // namespace
+}  // namespace tunebench::engine
