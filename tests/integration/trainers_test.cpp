@@ -124,6 +124,53 @@ TEST_F(Trainers, AnyProgramIsMeasuredAndItsEditedScriptMeasuredAgain) {
   EXPECT_THAT(said_.err, HasSubstr("0 reused"));
 }
 
+TEST_F(Trainers, APlanFileNamesThemAndTheProgram) {
+  const std::string program = session_.write("program.py", kGood);
+  const std::string plan = session_.write(
+      "plan.yaml",
+      "repeats: 1\ncommand: [python3, " + program +
+          "]\ninputs: {model_name: model, dataset_id: " + data_ +
+          ", model_max_length: 32, batch_size: 2, torch_dtype: float32, max_steps: 4}\n"
+          "experiments:\n"
+          "  - {experiment: finetune_full_benchmark}\n"
+          "  - {experiment: finetune_full_benchmark, inputs: {trainer: command}}\n");
+  const Said planned = session_.run({"plan", plan});
+  EXPECT_THAT(planned.out,
+              testing::AllOf(HasSubstr("native a guess"), HasSubstr("command a guess")))
+      << planned.err;
+  const Said ran = session_.run({"run", plan});
+  EXPECT_EQ(ran.exit.code, 0) << ran.err;
+  const Json rows = session_.exported();
+  EXPECT_EQ(rows.as_array()[0].at("trainer").as_string(), "native");
+  EXPECT_EQ(rows.as_array()[1].at("trainer").as_string(), "command");
+  EXPECT_THAT(session_.run({"run", plan}).err, HasSubstr("2 reused"));
+  EXPECT_THAT(session_.run({"run", plan, "--save-plan", "-"}).out, HasSubstr("command:\n  - \"py"));
+  EXPECT_THAT(session_.run({"run", plan, "--trainer", "native"}).err,
+              HasSubstr("only --trainer command runs a program"));
+}
+
+TEST_F(Trainers, ARunOfAProgramIsMadeAgainWithItsWords) {
+  record_of(kGood);
+  const Said again = session_.run({"rerun", "@last", "--set", "seed=5"});
+  EXPECT_EQ(again.exit.code, 0) << again.err;
+  const Json row = session_.exported().as_array().back();
+  EXPECT_EQ(row.at("trainer").as_string(), "command");
+  EXPECT_EQ(row.at("seed").as_int(), 5);
+}
+
+TEST_F(Trainers, TwoRunsOfOtherTrainersAreComparedByTheRest) {
+  make_environment();
+  const std::vector<std::string> same{"--max-steps", "4", "--fresh"};
+  for (const char* trainer : {"native", "hf"}) {
+    std::vector<std::string> words = run_words(same);
+    words.insert(words.end(), {"--trainer", trainer});
+    ASSERT_EQ(session_.run(words).exit.code, 0);
+  }
+  const Said said = session_.run({"compare", "@last~1", "@last", "--by", "model,length,batch"});
+  EXPECT_EQ(said.exit.code, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("other inputs differ: trainer: native -> hf"));
+}
+
 TEST_F(Trainers, ExitCode0ProvesNothing) {
   std::string untrained = kGood;
   untrained.replace(untrained.find("200, 192"), 8, "200, 0");

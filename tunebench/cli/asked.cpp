@@ -137,9 +137,9 @@ Asked ask(const Invocation& invocation, Diagnostics& problems, const campaign::S
   }
   const std::vector<std::unique_ptr<trainer::Trainer>>& trainers = asked.trainer->all();
   asked.machine = this_machine(*trainers.front());
-  if (!invocation.line.words_after.empty()) {
+  if (!asked.line.words_after.empty()) {
     asked.machine.environment.set("command",
-                                  config::shell_line(mask_secrets(invocation.line.words_after)));
+                                  config::shell_line(mask_secrets(asked.line.words_after)));
   }
   for (std::size_t other = 1; other < trainers.size(); ++other) {
     asked.machine.others.push_back(this_machine(*trainers[other]));

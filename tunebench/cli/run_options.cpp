@@ -115,17 +115,40 @@ std::optional<std::uint64_t> order_seed_of(const config::CommandLine& line, Diag
   return order == "random" ? std::optional(static_cast<std::uint64_t>(seed)) : std::nullopt;
 }
 
-/// Names of the run's trainers, in the order given.
-std::vector<std::string> trainer_names(const campaign::Request& request) {
-  std::vector<std::string> names;
-  for (const experiment::GivenValues& given : request.given) {
+/// Names of the run's trainers, in the order given; false when `inputs` do not name any.
+bool add_trainers(const std::vector<experiment::GivenValues>& inputs,
+                  std::vector<std::string>& names) {
+  bool named = false;
+  for (const experiment::GivenValues& given : inputs) {
     for (const Json& value : given.values) {
       if (given.property == "trainer" && value.is_string()) {
-        names.push_back(value.as_string());
+        named = true;
+        if (std::ranges::find(names, value.as_string()) == names.end()) {
+          names.push_back(value.as_string());
+        }
       }
     }
   }
-  return names.empty() ? std::vector<std::string>{"native"} : names;
+  return named;
+}
+
+/// Those of all experiments: what one says of its own wins over what is said of all.
+std::vector<std::string> trainer_names(const campaign::Request& request) {
+  std::vector<std::string> names;
+  bool all_say = !request.experiments.empty();
+  for (const space::ExperimentChoice& choice : request.experiments) {
+    all_say = add_trainers(choice.given, names) && all_say;
+  }
+  std::vector<std::string> of_all;
+  if (!all_say && !add_trainers(request.given, of_all)) {
+    of_all.emplace_back("native");
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(of_all, name) == of_all.end()) {
+      of_all.push_back(name);
+    }
+  }
+  return of_all;
 }
 
 /// Files as they were when the run was begun, and as they are read now.
