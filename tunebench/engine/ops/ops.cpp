@@ -1,7 +1,10 @@
 #include "tunebench/engine/ops/ops.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+
+#include "tunebench/base/error.h"
 
 namespace tunebench::engine {
 namespace {
@@ -46,6 +49,7 @@ class PlanningOps final : public Ops {
   void soft_cap(double, View, View) override {}
   void soft_cap_backward(double, View, View, View) override {}
   double sum_squares(View) override { return 0; }
+  void dropout(const Dropout&, View, View, bool) override {}
   void adamw(View, View, View, View, const AdamwStep&) override {}
 
  private:
@@ -63,6 +67,12 @@ double alibi_slope(std::int64_t head, std::int64_t heads) {
     return std::exp2(-8.0 * static_cast<double>(member) / static_cast<double>(count));
   };
   return head < whole ? series(whole, head + 1) : series(2 * whole, 2 * (head - whole) + 1);
+}
+
+std::uint32_t Dropout::threshold() const {
+  TB_CHECK(probability >= 0.0 && probability < 1.0);
+  constexpr double kWords = 4294967296.0;
+  return static_cast<std::uint32_t>(std::min(probability * kWords, kWords - 1.0));
 }
 
 std::int64_t Ops::workspace_bytes(const Extents& /*largest*/) const {
