@@ -8,8 +8,8 @@ Mlp::Saved Mlp::Saved::first_tokens(std::int64_t tokens) const {
 
 Mlp::Mlp(const Spec& spec, const BlockParameters& parameters)
     : spec_(spec),
-      gate_up_(parameters.gate_up, parameters.gate_up_bias),
-      down_(parameters.down, parameters.down_bias) {}
+      gate_up_(parameters.gate_up, parameters.gate_up_bias, parameters.adapter(Projection::GateUp)),
+      down_(parameters.down, parameters.down_bias, parameters.adapter(Projection::Down)) {}
 
 void Mlp::forward(const Exec& exec, View x, const Saved& saved, View y) const {
   refill(exec, x, saved);
