@@ -99,10 +99,12 @@ TEST(ExpandTest, RefusesAPropertyGivenTwice) {
 }
 
 TEST(ExpandTest, RefusesExperimentsThatCannotRunAndNamesWhatCan) {
-  EXPECT_THAT(problems_of(*find_experiment("finetune_lora_benchmark"),
-                          with_required({{"model_max_length", {512}}, {"batch_size", {1}}})),
-              ElementsAre("finetune_lora_benchmark-v1.0.0 cannot be run by this version - it runs "
-                          "finetune_full_benchmark-v1.0.0, finetune_full_stability-v1.0.0"));
+  EXPECT_THAT(
+      problems_of(*find_experiment("finetune_gptq-lora_benchmark"),
+                  with_required({{"model_max_length", {512}}, {"batch_size", {1}}})),
+      ElementsAre("finetune_gptq-lora_benchmark-v1.0.0 cannot be run by this version - it runs "
+                  "finetune_full_benchmark-v1.0.0, finetune_full_stability-v1.0.0, "
+                  "finetune_lora_benchmark-v1.0.0"));
 }
 
 TEST(ExpandTest, RefusesToSetWhatTheExperimentFixes) {
@@ -172,6 +174,19 @@ TEST_F(ReuseKeyTest, DefaultLeftOutEqualsDefaultGiven) {
   Point bare{"finetune_full_benchmark-v1.0.0",
              {{"model_name", "tiny"}, {"model_max_length", 512}, {"batch_size", 4}}};
   EXPECT_EQ(without, reuse_key(bare, parts_));
+}
+
+TEST_F(ReuseKeyTest, APropertyThatCameLaterCountsOnlyWhenItIsNotAtItsDefault) {
+  const std::vector<GivenValues> base = {{"model_max_length", {512}}, {"batch_size", {4}}};
+  const auto with = [&](const char* property, const Json& value) {
+    std::vector<GivenValues> given = base;
+    given.push_back({property, {value}});
+    return key(given);
+  };
+  EXPECT_EQ(with("lora_dropout", 0.05), key(base));
+  EXPECT_EQ(with("target_modules", Json()), key(base));
+  EXPECT_NE(with("lora_dropout", 0.1), key(base));
+  EXPECT_NE(with("target_modules", "all-linear"), key(base));
 }
 
 TEST_F(ReuseKeyTest, AnyInputChangesIt) {

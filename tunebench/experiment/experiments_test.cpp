@@ -30,9 +30,10 @@ TEST(ExperimentsTest, AreTheFiveOfTheReference) {
                                "finetune_gptq-lora_benchmark-v1.0.0"));
 }
 
-TEST(ExperimentsTest, OnlyFullFineTuningRuns) {
+TEST(ExperimentsTest, FullFineTuningAndLoraRun) {
   for (const Experiment& experiment : experiments()) {
-    EXPECT_EQ(experiment.runnable, experiment.method == "full") << experiment.id;
+    EXPECT_EQ(experiment.runnable, experiment.method == "full" || experiment.method == "lora")
+        << experiment.id;
   }
 }
 

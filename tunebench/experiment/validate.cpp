@@ -139,7 +139,11 @@ class Rules {
       unsupported("dataset_id", "use a text dataset");
     }
     for (const Property& property : properties()) {
-      if (!property.native && point_.input(property.name) != property.default_value) {
+      const bool read =
+          property.native &&
+          (property.methods.empty() || experiment == nullptr ||
+           std::ranges::find(property.methods, experiment->method) != property.methods.end());
+      if (!read && point_.input(property.name) != property.default_value) {
         unsupported(property.name, property.default_value.is_null()
                                        ? "leave it out"
                                        : "leave it out or give its default " +

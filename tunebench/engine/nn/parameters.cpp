@@ -235,7 +235,7 @@ Parameters::Parameters(const model::ModelSpec& spec, DType dtype, Arena& arena,
   }
   values_ = arena.persistent("weights", 1, places.total(), dtype);
   const View added_values =
-      added.empty() ? View{} : arena.persistent("adapters", 1, added_places.total(), dtype);
+      added.empty() ? View{} : arena.persistent("weights", 1, added_places.total(), dtype);
 
   TrainedBuffers buffers;
   std::vector<std::vector<TrainedOutputs>> trained =

@@ -1,10 +1,13 @@
 // A step of a tiny model with an adapter against what PEFT computed (tools/record_adapters.py), and
 // what every method promises beside that, on the shape of each recorded adapter.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -13,6 +16,7 @@
 
 #include "tunebench/base/files.h"
 #include "tunebench/base/json.h"
+#include "tunebench/base/subprocess.h"
 #include "tunebench/engine/core/compare.h"
 #include "tunebench/engine/core/matrix.h"
 #include "tunebench/engine/methods/adapter_file.h"
@@ -174,6 +178,37 @@ TEST_P(AdapterTest, SavesWhatItLoadedAndLoadsWhatItSaved) {
   FineTuning loaded(source_, again, make_test_ops(std::get<1>(GetParam())));
   FineTuning first = start();
   EXPECT_EQ(loaded.step(std::vector{batch_}).loss, first.step(std::vector{batch_}).loss);
+}
+
+TEST_P(AdapterTest, PeftComputesTheSameFromWhatItSaved) {
+  const char* const python = std::getenv("TB_PEFT_PYTHON");
+  if (python == nullptr) {
+    GTEST_SKIP() << "TB_PEFT_PYTHON names no Python with torch, transformers and peft";
+  }
+  const TemporaryFolder saved;
+  FineTuning tuning = start();
+  for (int step = 0; step < 2; ++step) {
+    static_cast<void>(tuning.step(std::vector{batch_}));
+  }
+  tuning.save_adapter(saved.path() / "adapter", "");
+  ChildSpec spec;
+  spec.argv = {python,
+               (std::filesystem::path(TB_SOURCE_FOLDER) / "tools" / "load_adapter.py").string(),
+               source_.folder->string(),
+               (saved.path() / "adapter").string(),
+               (folder_ / "case.json").string(),
+               (saved.path() / "logits.safetensors").string()};
+  spec.log_file = saved.path() / "log";
+  Child child = Child::start(spec);
+  const std::optional<ExitStatus> exit = child.wait_for(std::chrono::minutes(5));
+  ASSERT_TRUE(exit.has_value() && exit->ok()) << read_file(spec.log_file);
+  const std::vector<std::int32_t> rows = integers(recorded_.at("real_rows"));
+  Matrix real(std::ssize(rows), source_.spec.vocabulary, DType::F32);
+  Matrix logits = logits_of(tuning);
+  make_ref_ops(DType::F32)->gather_rows(logits.view(), rows, real.view());
+  Matrix theirs = stored_matrix(
+      model::SafetensorsSet::open_file(saved.path() / "logits.safetensors"), "logits", real.view());
+  EXPECT_LT(relative_difference(real.view(), theirs.view()), kLossTolerance);
 }
 
 TEST_P(AdapterTest, ANewAdapterChangesNothingYet) {
