@@ -3,7 +3,7 @@
 # ocl-icd-opencl-dev: oneDNN's CMake file asks for it; nothing of ours does.
 TB_BUILD_PACKAGES=(
   ca-certificates cmake g++ git ninja-build pkg-config
-  libarchive-dev libboost-dev libcli11-dev libdnnl-dev libfmt-dev libhwy-dev libpcre2-dev libpqxx-dev
+  libarchive-dev libboost-dev libcli11-dev libdnnl-dev libfmt-dev libhwy-dev libpcre2-dev libpq-dev
   libsqlite3-dev libssl-dev libutf8proc-dev libyaml-cpp-dev nlohmann-json3-dev ocl-icd-opencl-dev
   zlib1g-dev)
 TB_TEST_PACKAGES=(libbenchmark-dev libgmock-dev libgtest-dev postgresql python3 python3-pip sqlite3)

@@ -39,7 +39,7 @@ void try_document(const plans::PlanDocument& document) {
   campaign::Request request{.experiment = experiment::find_experiment("finetune_full_benchmark")};
   plans::apply(document, request);
   Diagnostics problems;
-  campaign::check_supported(request, problems);
+  campaign::check_gates(request, problems);
   if (const std::optional<space::Space> space = campaign::space_of(request, problems)) {
     walk_a_little(*space);
   }

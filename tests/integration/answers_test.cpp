@@ -62,6 +62,42 @@ TEST_F(Answers, ComparesTwoRunsAndGates) {
   EXPECT_THAT(failed.out, HasSubstr("gate tokens_per_s < -1% failed: length=32 batch=1: -"));
 }
 
+TEST_F(Answers, APlanComparesItsOwnRun) {
+  measure("0.01", "1");
+  ASSERT_EQ(session_.run({"baseline", "set", "main", "@last"}).exit.code, 0);
+  session_.write("model.json",
+                 R"({"time_scale":0,"seed":2,"step":{"base_s":0.1,"per_token_s":0.0105}})");
+  const auto plan = [&](const std::string& name, const std::string& more) {
+    return session_.write(name,
+                          "inputs:\n  model_name: tiny\n  model_max_length: [32, 64]\n  "
+                          "batch_size: [1, 2]\n  trainer: simulated\n"
+                          "simulation: model.json\nrepeats: 5\n" +
+                              more);
+  };
+  const Said failed =
+      session_.run({"run", plan("a.yaml", "compare: main\nfail_if: tokens_per_s < -1%\n")});
+  EXPECT_EQ(failed.exit.code, 4) << failed.err;
+  EXPECT_THAT(failed.out,
+              HasSubstr("simulated: numbers of a model, nothing was measured\nA baseline main ("));
+  EXPECT_THAT(failed.out, HasSubstr("gate -1%: FAILED (exit 4)"));
+
+  // @last is the run before this one, and what was reused is compared as well.
+  const Said passed =
+      session_.run({"run",
+                    plan("b.yaml",
+                         "compare: {baseline: \"@last\", by: [model_max_length, batch_size]}\n"
+                         "fail_if: [tokens_per_s < -1%]\n"),
+                    "--json"});
+  EXPECT_EQ(passed.exit.code, 0) << passed.err;
+  const Json compared = Json::parse(passed.out, "run").at("compared");
+  EXPECT_EQ(compared.at("points").as_array().size(), 4U);
+
+  const Said unknown = session_.run({"run", plan("c.yaml", "compare: mian\n")});
+  EXPECT_EQ(unknown.exit.code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("c.yaml:8:10: "));
+  EXPECT_THAT(unknown.err, HasSubstr("mian"));
+}
+
 TEST_F(Answers, AnUncertainGateWarnsAndIsStrictWhenAsked) {
   measure("0.01", "1");
   measure("0.01", "2");

@@ -3,6 +3,7 @@
 #include "tunebench/analyze/point_names.h"
 #include "tunebench/base/error.h"
 #include "tunebench/experiment/property.h"
+#include "tunebench/experiment/short_name.h"
 
 namespace tunebench::analyze {
 namespace {
@@ -19,7 +20,7 @@ Columns::Columns(const Json& columns) {
     places_.emplace(members[i].first, i);
   }
   for (const experiment::Property& property : experiment::properties()) {
-    const std::string name = short_input_name(property.name);
+    const std::string name = experiment::short_name(property.name);
     const auto place = places_.find(property.name);
     if (place != places_.end() && places_.emplace(name, place->second).second) {
       names_.push_back(name);

@@ -11,6 +11,7 @@
 #include "tunebench/analyze/point_names.h"
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/property.h"
+#include "tunebench/experiment/short_name.h"
 #include "tunebench/stats/summary.h"
 
 namespace tunebench::analyze {
@@ -36,13 +37,13 @@ std::vector<std::string> joined_names(const std::vector<std::string>& by, Diagno
   std::vector<std::string> known = {std::string(kExperiment)};
   for (const experiment::Property& property : experiment::properties()) {
     known.push_back(property.name);
-    known.push_back(short_input_name(property.name));
+    known.push_back(experiment::short_name(property.name));
   }
   std::vector<std::string> names;
   for (const std::string& name : by) {
     std::string full = name == kExperiment ? name : "";
     for (const experiment::Property& property : experiment::properties()) {
-      if (property.name == name || short_input_name(property.name) == name) {
+      if (property.name == name || experiment::short_name(property.name) == name) {
         full = property.name;
       }
     }
@@ -84,7 +85,7 @@ std::string first_difference(const record::Record& a, const record::Record& b) {
     const Json left = input_of(a, property.name);
     const Json right = input_of(b, property.name);
     if (!(left == right)) {
-      const std::string name = short_input_name(property.name);
+      const std::string name = experiment::short_name(property.name);
       return fmt::format("{0}={1} and {0}={2}", name, input_text(left), input_text(right));
     }
   }
@@ -125,7 +126,7 @@ std::vector<std::string> differing_inputs(const record::Record& a, const record:
     const Json left = input_of(a, property.name);
     const Json right = input_of(b, property.name);
     if (!(left == right)) {
-      differing.push_back(fmt::format("{}: {} -> {}", short_input_name(property.name),
+      differing.push_back(fmt::format("{}: {} -> {}", experiment::short_name(property.name),
                                       printable(input_text(left)), printable(input_text(right))));
     }
   }

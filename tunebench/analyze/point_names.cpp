@@ -4,20 +4,9 @@
 
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/property.h"
+#include "tunebench/experiment/short_name.h"
 
 namespace tunebench::analyze {
-
-std::string short_input_name(std::string_view property) {
-  const experiment::Property* found = experiment::find_property(property);
-  if (found != nullptr) {
-    for (const std::string& name : split(found->short_options, ',')) {
-      if (name.size() > 2 && name.substr(0, 2) == "--") {
-        return name.substr(2);
-      }
-    }
-  }
-  return std::string(property);
-}
 
 std::vector<std::string> varying_inputs(std::span<const experiment::Inputs> points) {
   std::vector<std::string> varying;
@@ -50,8 +39,8 @@ std::string point_title(const experiment::Inputs& inputs, std::span<const std::s
   for (const std::string& name : names) {
     const auto found = inputs.find(name);
     if (found != inputs.end()) {
-      title +=
-          (title.empty() ? "" : " ") + short_input_name(name) + "=" + input_text(found->second);
+      title += (title.empty() ? "" : " ") + experiment::short_name(name) + "=" +
+               input_text(found->second);
     }
   }
   return title;

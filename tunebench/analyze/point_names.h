@@ -10,9 +10,6 @@
 
 namespace tunebench::analyze {
 
-/// The option that people type for an input: model_name -> "model".
-std::string short_input_name(std::string_view property);
-
 /// Names of inputs that differ between the points, in the order of the property table; the required
 /// ones when nothing differs.
 std::vector<std::string> varying_inputs(std::span<const experiment::Inputs> points);

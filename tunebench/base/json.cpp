@@ -227,39 +227,54 @@ double Json::as_double() const {
   throw_wrong_kind("a number", *this);
 }
 
-const std::string& Json::as_string() const {
+const std::string& Json::as_string() const& {
   if (const std::string* value = std::get_if<std::string>(&value_)) {
     return *value;
   }
   throw_wrong_kind("a string", *this);
 }
 
-const Json::Array& Json::as_array() const {
+const Json::Array& Json::as_array() const& {
   if (const Array* value = std::get_if<Array>(&value_)) {
     return *value;
   }
   throw_wrong_kind("an array", *this);
 }
 
-const Json::Object& Json::as_object() const {
+const Json::Object& Json::as_object() const& {
   if (const Object* value = std::get_if<Object>(&value_)) {
     return *value;
   }
   throw_wrong_kind("an object", *this);
 }
 
-Json::Array& Json::as_array() {
+Json::Array& Json::as_array() & {
   if (Array* value = std::get_if<Array>(&value_)) {
     return *value;
   }
   throw_wrong_kind("an array", *this);
 }
 
-Json::Object& Json::as_object() {
+Json::Object& Json::as_object() & {
   if (Object* value = std::get_if<Object>(&value_)) {
     return *value;
   }
   throw_wrong_kind("an object", *this);
+}
+
+std::string Json::as_string() && {
+  if (std::string* value = std::get_if<std::string>(&value_)) {
+    return std::move(*value);
+  }
+  throw_wrong_kind("a string", *this);
+}
+
+Json::Array Json::as_array() && {
+  return std::move(as_array());
+}
+
+Json::Object Json::as_object() && {
+  return std::move(as_object());
 }
 
 const Json* Json::find(std::string_view key) const {
@@ -272,11 +287,16 @@ const Json* Json::find(std::string_view key) const {
   return found == members->end() ? nullptr : &found->second;
 }
 
-const Json& Json::at(std::string_view key) const {
+const Json& Json::at(std::string_view key) const& {
   if (const Json* value = find(key)) {
     return *value;
   }
   throw Error(ErrorCode::NotFound, fmt::format("key '{}' is missing", printable(key)));
+}
+
+Json Json::at(std::string_view key) && {
+  // What find() points to is this value's own, which its end gives leave to take apart.
+  return std::move(const_cast<Json&>(std::as_const(*this).at(key)));
 }
 
 Json& Json::set(std::string key, Json value) {

@@ -53,20 +53,25 @@ class Json {
   [[nodiscard]] bool is_object() const { return kind() == Kind::Object; }
 
   /// Errors: InvalidInput naming the kind found when the value is of another kind. as_int takes a
-  /// Real only when it is whole and fits; as_double takes an Integer.
+  /// Real only when it is whole and fits; as_double takes an Integer. A temporary gives its content
+  /// away: a loop over parse(text).at("points").as_array() has something to stand on.
   [[nodiscard]] bool as_bool() const;
   [[nodiscard]] std::int64_t as_int() const;
   [[nodiscard]] double as_double() const;
-  [[nodiscard]] const std::string& as_string() const;
-  [[nodiscard]] const Array& as_array() const;
-  [[nodiscard]] const Object& as_object() const;
-  [[nodiscard]] Array& as_array();
-  [[nodiscard]] Object& as_object();
+  [[nodiscard]] const std::string& as_string() const&;
+  [[nodiscard]] std::string as_string() &&;
+  [[nodiscard]] const Array& as_array() const&;
+  [[nodiscard]] Array& as_array() &;
+  [[nodiscard]] Array as_array() &&;
+  [[nodiscard]] const Object& as_object() const&;
+  [[nodiscard]] Object& as_object() &;
+  [[nodiscard]] Object as_object() &&;
 
   /// The member of that name, or null pointer when there is none or this is not an object.
   [[nodiscard]] const Json* find(std::string_view key) const;
   /// Errors: NotFound naming the key.
-  [[nodiscard]] const Json& at(std::string_view key) const;
+  [[nodiscard]] const Json& at(std::string_view key) const&;
+  [[nodiscard]] Json at(std::string_view key) &&;
   /// Sets or replaces a member; a Null value becomes an object first. Returns *this.
   Json& set(std::string key, Json value);
   void push_back(Json value);

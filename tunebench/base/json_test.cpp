@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -188,6 +189,25 @@ TEST(JsonTest, CanonicalTextIsEqualForEqualMeaning) {
   EXPECT_EQ(parse(R"({"b": 1.0, "a": {"y": 0.5, "x": -0.0}})").canonical(),
             R"({"a":{"x":0,"y":0.5},"b":1})");
   EXPECT_EQ(Json(1e18).canonical(), "1000000000000000000");
+}
+
+TEST(JsonTest, ATemporaryGivesItsContentAway) {
+  const auto document = [] {
+    return Json::parse(R"({"a":[1,2],"b":{"c":"a long text, on the heap"}})", "x");
+  };
+  std::int64_t sum = 0;
+  for (const Json& item : document().at("a").as_array()) {
+    sum += item.as_int();
+  }
+  EXPECT_EQ(sum, 3);
+  for (const auto& [name, value] : document().at("b").as_object()) {
+    EXPECT_EQ(name, "c");
+    EXPECT_EQ(value, Json("a long text, on the heap"));
+  }
+  const std::string& text = document().at("b").at("c").as_string();
+  EXPECT_EQ(text, "a long text, on the heap");
+  static_assert(std::is_same_v<decltype(document().as_array()), Json::Array>);
+  static_assert(std::is_same_v<decltype(document().at("a")), Json>);
 }
 
 TEST(JsonTest, EqualityLooksAtMeaning) {

@@ -236,4 +236,15 @@ std::string excerpt(std::string_view text, std::size_t most) {
   return printable(text);
 }
 
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "\"";
+  for (const char letter : text) {
+    quoted.append(letter == '"' ? 2 : 1, letter);
+  }
+  return quoted + "\"";
+}
+
 }  // namespace tunebench

@@ -29,6 +29,9 @@ std::string format_bytes(std::int64_t bytes);
 /// "350 ms", "8.2 s", "4 min 10 s", "2 h 5 min"
 std::string format_duration(double seconds);
 
+/// A cell of a CSV file, in quotes where it must be. Source: RFC 4180.
+std::string csv_cell(std::string_view text);
+
 /// Bytes of the UTF-8 sequence that `text` begins with; 0 when it begins with none.
 [[nodiscard]] std::size_t utf8_sequence_length(std::string_view text);
 [[nodiscard]] bool is_valid_utf8(std::string_view text);

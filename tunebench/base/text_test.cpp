@@ -11,6 +11,14 @@ namespace {
 
 using testing::ElementsAre;
 
+TEST(TextTest, CellsOfCsvAreQuotedWhereTheyMustBe) {
+  EXPECT_EQ(csv_cell("plain text"), "plain text");
+  EXPECT_EQ(csv_cell(""), "");
+  EXPECT_EQ(csv_cell("1,2"), "\"1,2\"");
+  EXPECT_EQ(csv_cell("say \"x\""), "\"say \"\"x\"\"\"");
+  EXPECT_EQ(csv_cell("two\nlines"), "\"two\nlines\"");
+}
+
 TEST(TextTest, SplitKeepsEmptyParts) {
   EXPECT_THAT(split("a,,b,", ','), ElementsAre("a", "", "b", ""));
   EXPECT_THAT(split("", ','), ElementsAre(""));

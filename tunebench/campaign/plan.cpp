@@ -186,7 +186,7 @@ bool stability_of(const Request& request, Diagnostics& problems) {
 
 Plan make_plan(const Request& request, Machine machine, Diagnostics& problems) {
   Diagnostics found;
-  check_supported(request, found);
+  check_gates(request, found);
   Plan plan{.experiment = request.experiment->id,
             .stability = stability_of(request, found),
             .fresh = request.fresh,

@@ -153,7 +153,7 @@ class PreviewMaker {
 Preview make_preview(const Request& request, const Machine& machine, const store::Store* store,
                      const PreviewOptions& options, Diagnostics& problems) {
   Diagnostics found;
-  check_supported(request, found);
+  check_gates(request, found);
   Preview preview;
   const std::optional<space::Space> space = space_of(request, found);
   if (space && found.empty()) {

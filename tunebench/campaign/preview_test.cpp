@@ -167,15 +167,19 @@ TEST(MakePreview, InvalidPointsAreListedOrRefused) {
   EXPECT_THAT(preview.time_source, HasSubstr("nothing is known of a simulated trainer"));
 }
 
-TEST(CheckSupported, NamesWhatCannotBeDoneYet) {
+TEST(CheckGates, NeedARunToCompareWith) {
   Request request = preview_request({32}, {1});
-  request.search = {.method = "tpe", .where = "p.yaml:3:1"};
-  request.stop = {.time_s = 60, .where = "p.yaml:4:1"};
   request.fail_if.push_back({"tokens_per_s < -3%", "p.yaml:7:1"});
   Diagnostics problems;
   make_plan(request, preview_machine(), problems);
-  EXPECT_THAT(told(problems),
-              ElementsAre("p.yaml:7:1: fail_if in a plan is not done by this version"));
+  EXPECT_THAT(
+      told(problems),
+      ElementsAre("p.yaml:7:1: fail_if has nothing to compare with - compare: the name of a "
+                  "run or of a baseline"));
+  request.compare = CompareRequest{.baseline = "main"};
+  problems.clear();
+  make_plan(request, preview_machine(), problems);
+  EXPECT_THAT(told(problems), IsEmpty());
 }
 
 TEST(MakePlan, RulesThatExcludeEverythingAreAMistake) {

@@ -93,7 +93,7 @@ std::optional<space::Space> space_of(const Request& request, Diagnostics& proble
 /// Reads the rules only: what can be told of a request whose inputs are not all known.
 void check_rule_texts(const Request& request, Diagnostics& problems);
 
-/// What the request asks for and this program cannot do yet, each by its name and place.
-void check_supported(const Request& request, Diagnostics& problems);
+/// Gates need a run to judge against.
+void check_gates(const Request& request, Diagnostics& problems);
 
 }  // namespace tunebench::campaign

@@ -11,6 +11,7 @@
 #include "tunebench/data/dataset.h"
 #include "tunebench/data/model_tokenizer.h"
 #include "tunebench/data/tokenizer.h"
+#include "tunebench/experiment/short_name.h"
 #include "tunebench/model/model_source.h"
 #include "tunebench/record/record.h"
 #include "tunebench/trainer/trainer.h"
@@ -209,15 +210,6 @@ bool PointOpener::resolve(PlannedPoint& planned) {
   return true;
 }
 
-/// "length" for model_max_length: the longest short option.
-std::string short_name(const std::string& property) {
-  std::string name = property;
-  for (const std::string& option : split(experiment::find_property(property)->short_options, ',')) {
-    name = option.size() > 2 ? option.substr(2) : name;
-  }
-  return name;
-}
-
 std::string value_text(const Json& value) {
   return value.is_string() ? value.as_string() : value.dump();
 }
@@ -227,7 +219,7 @@ std::string value_text(const Json& value) {
 std::string title_of(const space::Space& space, const experiment::Point& point) {
   std::vector<std::string> parts;
   for (const space::Dimension& dimension : space.dimensions()) {
-    parts.push_back(fmt::format("{}={}", short_name(dimension.property),
+    parts.push_back(fmt::format("{}={}", experiment::short_name(dimension.property),
                                 value_text(point.input(dimension.property))));
   }
   const std::vector<space::Variant>& variants = space.variants();
@@ -237,7 +229,8 @@ std::string title_of(const space::Space& space, const experiment::Point& point) 
     parts.push_back(point.experiment);
   }
   for (const std::string& name : variants.front().own) {
-    parts.push_back(fmt::format("{}={}", short_name(name), value_text(point.input(name))));
+    parts.push_back(
+        fmt::format("{}={}", experiment::short_name(name), value_text(point.input(name))));
   }
   return join(parts, " ");
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/environment.h"
 #include "tunebench/cli/run_options.h"
@@ -151,7 +152,8 @@ void print_plan_problems(Console& console, const Invocation& invocation,
     return;
   }
   for (const Diagnostic& problem : problems) {
-    console.err << (is_place(problem.where) ? "" : "tunebench: ") << problem.text_block() << "\n";
+    console.err << (is_place(problem.where) ? "" : "tunebench: ")
+                << mask_secrets(problem.text_block()) << "\n";
   }
   console.err << fmt::format(
       "{} error{}. Nothing was run. See: tunebench inputs, tunebench metrics\n", problems.size(),

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "tunebench/base/diagnostic.h"
 
@@ -30,6 +32,15 @@ enum ExitCode : int {
 
 /// One line per mistake, and how many there are when it is more than one.
 void print_problems(Console& console, const Diagnostics& problems);
+
+/// One line per note.
+void print_notes(Console& console, const std::vector<std::string>& notes);
+
+/// The command as a person can type it again, without secrets: what runs and bundles keep of it.
+std::string typed_command(const std::vector<std::string>& words);
+
+/// The exit code of the body; what it throws is told in one line.
+int guarded(Console& console, const std::function<int()>& body);
 
 /// Writes a result. `file` empty or "-": standard output; else the file appears whole or not.
 /// Errors: Io.

@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <exception>
 #include <fstream>
 #include <ostream>
 #include <system_error>
@@ -15,7 +14,6 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
-#include "tunebench/base/secrets.h"
 
 namespace tunebench::cli {
 
@@ -37,20 +35,6 @@ void leave_terminal(const std::filesystem::path& log) {
   ::dup2(file, STDERR_FILENO);
 }
 
-/// The exit code of the body; its failures go to the log.
-int guarded(Console& log, const Started& started,
-            const std::function<int(Console&, const Started&)>& body) {
-  try {
-    return body(log, started);
-  } catch (const Error& error) {
-    log.err << "tunebench: " << mask_secrets(error.message()) << "\n";
-    return error.code() == ErrorCode::Internal ? kOurBug : kUsage;
-  } catch (const std::exception& error) {
-    log.err << "tunebench: " << mask_secrets(error.what()) << "\n";
-    return kOurBug;
-  }
-}
-
 [[noreturn]] void be_the_child(int tell, const std::filesystem::path& log,
                                const std::filesystem::path& folder,
                                const std::function<int(Console&, const Started&)>& body) {
@@ -59,15 +43,13 @@ int guarded(Console& log, const Started& started,
   {
     std::ofstream out(log, std::ios::app);
     Console console{.out = out, .err = out, .live = false};
-    code = guarded(
-        console,
-        [&](const std::string& name) {
-          std::error_code ignored;
-          std::filesystem::rename(log, folder / (name + ".out"), ignored);
-          static_cast<void>(!::write(tell, name.data(), name.size()));
-          ::close(tell);
-        },
-        body);
+    const Started started = [&](const std::string& name) {
+      std::error_code ignored;
+      std::filesystem::rename(log, folder / (name + ".out"), ignored);
+      static_cast<void>(!::write(tell, name.data(), name.size()));
+      ::close(tell);
+    };
+    code = guarded(console, [&] { return body(console, started); });
   }
   ::_exit(code);
 }

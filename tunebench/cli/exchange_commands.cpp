@@ -8,6 +8,7 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
+#include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/run_options.h"
 #include "tunebench/config/yaml.h"
@@ -84,14 +85,13 @@ Json result_of(const exchange::Imported& result) {
 void tell(const exchange::Imported& result, Console& console) {
   for (std::size_t i = 0; i < result.rejected.size() && i < kMostTold; ++i) {
     const exchange::Rejected& row = result.rejected[i];
-    console.err << fmt::format("tunebench: {}: {}\n", printable(row.where), printable(row.reason));
+    console.err << fmt::format("tunebench: {}: {}\n", printable(row.where),
+                               mask_secrets(printable(row.reason)));
   }
   if (result.rejected.size() > kMostTold) {
     console.err << fmt::format("... and {} more\n", result.rejected.size() - kMostTold);
   }
-  for (const std::string& note : result.notes) {
-    console.err << "note: " << printable(note) << "\n";
-  }
+  print_notes(console, result.notes);
 }
 
 /// As ado does, from where the command is typed; else from where the YAML file lies.
@@ -182,8 +182,7 @@ exchange::Imported import_any(const Invocation& invocation, const std::filesyste
     return {};
   }
   const std::unique_ptr<store::Store> store = store::open_store(location, store::OpenMode::Create);
-  return exchange::keep(*store, std::move(foreign),
-                        "tunebench " + config::shell_line(invocation.words), skip_bad);
+  return exchange::keep(*store, std::move(foreign), typed_command(invocation.words), skip_bad);
 }
 
 int import_file(const Invocation& invocation, Console& console) {

@@ -12,6 +12,7 @@
 #include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/interrupts.h"
+#include "tunebench/cli/planned_comparison.h"
 #include "tunebench/cli/progress_view.h"
 #include "tunebench/cli/run_options.h"
 #include "tunebench/report/select.h"
@@ -48,7 +49,7 @@ Json stale_json(const campaign::StaleResults& stale, bool accepted) {
 }
 
 std::string run_json(const std::vector<store::RunRecord>& records, const campaign::Result& result,
-                     const campaign::Plan& plan) {
+                     const campaign::Plan& plan, Json compared) {
   Json attempts = Json::array();
   for (const store::RunRecord& one : records) {
     attempts.push_back(record::flat(one.record)
@@ -66,6 +67,7 @@ std::string run_json(const std::vector<store::RunRecord>& records, const campaig
                result.end_reason.empty() ? Json() : Json::parse(result.end_reason, "reason")},
               {"stale", stale_json(result.stale, plan.accept_stale)},
               {"points", report::result_json(report::summarise(records))},
+              {"compared", std::move(compared)},
               {"records", std::move(attempts)}})
              .dump(2) +
          "\n";
@@ -192,19 +194,16 @@ std::optional<Wanted> prepare(const Invocation& invocation, const campaign::Stor
       absolute_location(store::default_store_location(wanted.asked.line.value("store")));
   wanted.plan_text = campaign::to_text(campaign::describe(
       wanted.plan, invocation.words, std::filesystem::current_path().string(), wanted.asked.files));
-  std::vector<std::string> words{"tunebench"};
-  words.insert(words.end(), invocation.words.begin(), invocation.words.end());
-  wanted.command = config::shell_line(mask_secrets(words));
+  wanted.command = typed_command(invocation.words);
   return wanted;
 }
 
 int measure(const Wanted& wanted, bool quiet, Console& console,
             const std::function<void(const std::string&)>& started) {
-  for (const std::string& note : wanted.asked.notes) {
-    console.err << "note: " << printable(note) << "\n";
-  }
+  print_notes(console, wanted.asked.notes);
   const std::unique_ptr<store::Store> store =
       store::open_store(wanted.location, store::OpenMode::Create);
+  const PlannedComparison comparison(wanted.asked.request, *store, wanted.location);
   NamingView view(console, wanted.plan, quiet, started);
   set_log_sink([&view](LogLevel level, const std::string& text) {
     view.say((level == LogLevel::Warning ? "warning: " : "note: ") + mask_secrets(printable(text)));
@@ -234,14 +233,23 @@ int measure(const Wanted& wanted, bool quiet, Console& console,
   if (wanted.price) {
     report::set_cost(records, *wanted.price);
   }
-  if (wanted.asked.line.has("json")) {
-    write_result(console, run_json(records, result, wanted.plan));
-  } else if (!records.empty()) {
+  const bool as_json = wanted.asked.line.has("json");
+  if (!as_json && !records.empty()) {
     write_result(console,
                  report::result_text(report::summarise(records)) + simulated_note(records));
   }
+  const int code = exit_code_of(result, interrupts.exit_code());
+  Json compared;
+  int compared_code = kOk;
+  if (code == kOk || code == kSomeFailed) {
+    compared_code =
+        comparison.tell(store->find_run(result.run), console, as_json ? &compared : nullptr);
+  }
+  if (as_json) {
+    write_result(console, run_json(records, result, wanted.plan, std::move(compared)));
+  }
   tell_the_end(result, wanted, view);
-  return exit_code_of(result, interrupts.exit_code());
+  return compared_code == kOk ? code : compared_code;
 }
 
 }  // namespace tunebench::cli

@@ -241,9 +241,7 @@ int plan(const Invocation& invocation, Console& console) {
   if (const config::GivenOption* save = invocation.line.find("save_plan")) {
     return save_plan(asked, save->value, console);
   }
-  for (const std::string& note : asked.notes) {
-    console.err << "note: " << printable(note) << "\n";
-  }
+  print_notes(console, asked.notes);
   write_result(console,
                invocation.json() ? preview_json(preview) : table_of(preview) + summary_of(preview));
   return kOk;

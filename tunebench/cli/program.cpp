@@ -1,7 +1,6 @@
 #include "tunebench/cli/program.h"
 
 #include <algorithm>
-#include <exception>
 #include <ostream>
 #include <span>
 
@@ -163,24 +162,13 @@ class WarningsToConsole {
 
 int run_program(const std::vector<std::string>& words, Console& console) {
   const WarningsToConsole warnings(console);
-  try {
+  return guarded(console, [&] {
     if (!words.empty() && (words.front() == "--version" || words.front() == "-V")) {
       write_result(console, version_text());
-      return kOk;
+      return static_cast<int>(kOk);
     }
     return run_command_words(words, console);
-  } catch (const Error& error) {
-    console.err << "tunebench: " << mask_secrets(error.message()) << "\n";
-    if (error.code() != ErrorCode::Internal) {
-      return kUsage;
-    }
-    console.err << "this is a bug of tunebench (" << error.where().file << ":" << error.where().line
-                << ")\n";
-    return kOurBug;
-  } catch (const std::exception& error) {
-    console.err << "tunebench: " << mask_secrets(error.what()) << "\n";
-    return kOurBug;
-  }
+  });
 }
 
 }  // namespace tunebench::cli

@@ -70,7 +70,7 @@ TEST(Program, RunTakesEveryInputAsAnOption) {
     std::replace(option.begin(), option.end(), '_', '-');
     EXPECT_THAT(help, HasSubstr(option)) << property.name;
   }
-  EXPECT_THAT(help, HasSubstr("--model-max-length, -l, --length N"));
+  EXPECT_THAT(help, HasSubstr("--model-max-length, -l, --length, --seq N"));
 }
 
 TEST(Program, NamesTheNearestCommand) {

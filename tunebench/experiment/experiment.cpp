@@ -8,6 +8,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/hash.h"
 #include "tunebench/base/text.h"
+#include "tunebench/experiment/short_name.h"
 
 namespace tunebench::experiment {
 namespace {
@@ -87,9 +88,7 @@ void check_missing(const std::set<std::string>& seen, Diagnostics& problems) {
   for (const Property& property : properties()) {
     if (property.required && !seen.contains(property.name)) {
       report(problems, "", property.name + " is missing",
-             property.short_options.empty()
-                 ? ""
-                 : fmt::format("give it with {}", split(property.short_options, ',').back()));
+             property.short_options.empty() ? "" : "give it with --" + short_name(property.name));
     }
   }
 }

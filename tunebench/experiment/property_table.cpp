@@ -86,7 +86,7 @@ void add_required(Table& table) {
                    .domain = whole(1, 131073),
                    .required = true,
                    .native = true,
-                   .short_options = "-l,--length",
+                   .short_options = "-l,--length,--seq",
                    .unit = "tokens",
                    .help = "samples are cut to this many tokens"});
   table.push_back({.name = "batch_size",

@@ -157,7 +157,7 @@ TEST(PropertyTableTest, ShortOptionsAreUnique) {
     }
   }
   EXPECT_EQ(named("model_name").short_options, "-m,--model");
-  EXPECT_EQ(named("model_max_length").short_options, "-l,--length");
+  EXPECT_EQ(named("model_max_length").short_options, "-l,--length,--seq");
   EXPECT_EQ(named("batch_size").short_options, "-b,--batch");
   EXPECT_EQ(named("number_gpus").short_options, "-g,--gpus");
 }

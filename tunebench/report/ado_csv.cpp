@@ -57,17 +57,6 @@ std::string ado_text(const Json& value) {
   }
 }
 
-std::string ado_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  }
-  return quoted + "\"";
-}
-
 /// The required inputs, then those of which a row says more than their default, in the order of the
 /// property table.
 std::vector<std::string> constitutive(std::span<const Json> rows) {
@@ -97,7 +86,7 @@ std::string identifier(const Json& row, const std::vector<std::string>& names) {
 std::string line_of(const std::vector<std::string>& cells) {
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    line += (i == 0 ? "" : ",") + ado_cell(cells[i]);
+    line += (i == 0 ? "" : ",") + csv_cell(cells[i]);
   }
   return line + "\n";
 }

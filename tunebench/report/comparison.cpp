@@ -9,6 +9,7 @@
 #include "tunebench/base/clock.h"
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/property.h"
+#include "tunebench/experiment/short_name.h"
 #include "tunebench/report/text_table.h"
 
 namespace tunebench::report {
@@ -73,7 +74,7 @@ TextTable table_of(const ComparisonReport& report) {
           const auto found = point.inputs.find(name);
           return found != point.inputs.end() && found->second.is_number();
         });
-    table.add_column(analyze::short_input_name(name),
+    table.add_column(experiment::short_name(name),
                      number ? TextTable::Align::Right : TextTable::Align::Left);
   }
   const std::string metric =

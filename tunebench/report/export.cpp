@@ -29,18 +29,6 @@ std::string cell_text(const Json& value) {
   }
 }
 
-std::string csv_cell(const Json& value) {
-  const std::string text = cell_text(value);
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  }
-  return quoted + "\"";
-}
-
 bool is_default_input(const std::string& name, const Json& value) {
   const experiment::Property* property = experiment::find_property(name);
   return property != nullptr && !property->required && value == property->default_value;
@@ -137,10 +125,11 @@ std::string to_csv(std::span<const Json> rows) {
   };
   if (!rows.empty()) {
     add_line(rows.front().as_object(),
-             [](const Json::Member& member) { return csv_cell(Json(member.first)); });
+             [](const Json::Member& member) { return csv_cell(member.first); });
   }
   for (const Json& row : rows) {
-    add_line(row.as_object(), [](const Json::Member& member) { return csv_cell(member.second); });
+    add_line(row.as_object(),
+             [](const Json::Member& member) { return csv_cell(cell_text(member.second)); });
   }
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "tunebench/analyze/point_names.h"
 #include "tunebench/base/text.h"
+#include "tunebench/experiment/short_name.h"
 #include "tunebench/report/text_table.h"
 
 namespace tunebench::report {
@@ -128,7 +129,7 @@ std::string pareto_text(const RankedPoints& points, std::span<const analyze::Par
           const auto found = inputs.find(name);
           return found != inputs.end() && found->second.is_number();
         });
-    table.add_column(analyze::short_input_name(name),
+    table.add_column(experiment::short_name(name),
                      number ? TextTable::Align::Right : TextTable::Align::Left);
   }
   for (const analyze::Objective& objective : points.objectives) {

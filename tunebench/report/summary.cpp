@@ -10,6 +10,7 @@
 
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/experiment/short_name.h"
 #include "tunebench/report/text_table.h"
 #include "tunebench/stats/summary.h"
 
@@ -301,7 +302,7 @@ struct PointTable {
         const auto found = values.find(name);
         return found != values.end() && found->second.is_number();
       });
-      table.add_column(short_input_name(name),
+      table.add_column(experiment::short_name(name),
                        number ? TextTable::Align::Right : TextTable::Align::Left);
     }
   }

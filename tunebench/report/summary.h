@@ -71,7 +71,6 @@ std::vector<PointSummary> summarise(std::span<const store::RunRecord> records);
 
 using analyze::input_text;
 using analyze::point_title;
-using analyze::short_input_name;
 using analyze::varying_inputs;
 
 /// What the rounds over all points say about the machine; nullopt when they say nothing.

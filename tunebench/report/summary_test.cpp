@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tunebench/experiment/property.h"
+#include "tunebench/experiment/short_name.h"
 
 namespace tunebench::report {
 namespace {
@@ -211,8 +212,8 @@ TEST(VaryingInputs, FallsBackToTheRequiredOnes) {
 }
 
 TEST(ShortInputName, IsTheLongAliasOrTheName) {
-  EXPECT_EQ(short_input_name("model_max_length"), "length");
-  EXPECT_EQ(short_input_name("torch_dtype"), "torch_dtype");
+  EXPECT_EQ(experiment::short_name("model_max_length"), "length");
+  EXPECT_EQ(experiment::short_name("torch_dtype"), "torch_dtype");
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
 #include "tunebench/store/internal/postgres_connection.h"
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
-#include <pqxx/pqxx>
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
+#include "tunebench/store/internal/libpq.h"
 #include "tunebench/store/internal/location.h"
 
 namespace tunebench::store {
@@ -71,32 +71,22 @@ std::optional<std::string> parameter(const Value& value) {
 }
 
 /// One line of what the server or its client library said, without a password.
-std::string reason_of(const std::exception& error) {
+std::string reason_of(const ServerError& error) {
   std::vector<std::string> lines;
-  for (const std::string& line : split(error.what(), '\n')) {
+  for (const std::string& line : split(error.message, '\n')) {
     if (!trim(line).empty()) {
       lines.emplace_back(trim(line));
     }
   }
-  std::string reason = mask_secrets(printable(join(lines, "; ")));
-  for (const std::string_view prefix : {"ERROR:", "FATAL:"}) {
-    if (reason.starts_with(prefix)) {
-      reason = trim(std::string_view(reason).substr(prefix.size()));
-    }
-  }
-  return reason;
+  return mask_secrets(printable(join(lines, "; ")));
 }
 
-/// Throws what an error of the client library means.
-[[noreturn]] void fail(const std::exception& error, bool is_open, const std::string& location,
+/// Throws what an error of the server means.
+[[noreturn]] void fail(const ServerError& error, const std::string& location,
                        std::chrono::milliseconds wait) {
   const std::string reason = reason_of(error);
-  const auto* sql = dynamic_cast<const pqxx::sql_error*>(&error);
-  const std::string state = sql == nullptr ? "" : sql->sqlstate();
-  const bool lost = !is_open || dynamic_cast<const pqxx::broken_connection*>(&error) != nullptr ||
-                    dynamic_cast<const pqxx::in_doubt_error*>(&error) != nullptr ||
-                    state.starts_with("57P") || state.starts_with("08");
-  if (lost) {
+  const std::string& state = error.state;
+  if (error.lost || state.starts_with("57P") || state.starts_with("08")) {
     throw LostError(ErrorCode::Io, fmt::format("cannot reach {}: {}", location, reason));
   }
   if (state == "55P03") {
@@ -120,23 +110,15 @@ std::string reason_of(const std::exception& error) {
 }  // namespace
 
 struct PostgresConnection::Session {
-  explicit Session(const std::string& url) : connection(with_parameters(url, kParameters)) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    // A connection that the library makes again in silence would lose what `set_up` says.
-    connection.inhibit_reactivation(true);
-#pragma GCC diagnostic pop
-  }
+  explicit Session(const std::string& url) : server(with_parameters(url, kParameters)) {}
 
   void set_up(std::chrono::milliseconds wait) {
-    pqxx::nontransaction work(connection);
-    work.exec(fmt::format(kSessionSettings, wait.count()));
+    static_cast<void>(server.execute(fmt::format(kSessionSettings, wait.count())));
     // A schema of our own, unless the URL or the administrator names one.
     const std::string source =
-        work.exec1("SELECT source FROM pg_settings WHERE name = 'search_path'")[0]
-            .as<std::string>();
+        server.execute("SELECT source FROM pg_settings WHERE name = 'search_path'").text(0, 0);
     if (source == "default" || source == "configuration file") {
-      work.exec("SET search_path = tunebench");
+      static_cast<void>(server.execute("SET search_path = tunebench"));
     }
   }
 
@@ -144,45 +126,39 @@ struct PostgresConnection::Session {
     auto found = names.find(sql);
     if (found == names.end()) {
       found = names.emplace(std::string(sql), fmt::format("s{}", names.size())).first;
-      connection.prepare(found->second, with_numbers(sql));
+      server.prepare(found->second, with_numbers(sql));
     }
     return found->second;
   }
 
-  pqxx::connection connection;
-  pqxx::transaction_base* open = nullptr;  ///< the transaction under way
+  PqSession server;
+  bool in_transaction = false;
   std::map<std::string, std::string, std::less<>> names;
-};
-
-struct PostgresConnection::Result {
-  pqxx::result rows;
 };
 
 /// All rows of a result, which is in memory.
 class PostgresConnection::Buffered final : public Rows {
  public:
-  explicit Buffered(pqxx::result result) : result_(std::move(result)) {}
+  explicit Buffered(PqResult result) : result_(std::move(result)), rows_(result_.rows()) {}
 
-  bool step() override { return ++row_ < static_cast<int>(result_.size()); }
-  [[nodiscard]] bool is_null(int column) const override { return field(column).is_null(); }
+  bool step() override { return ++row_ < rows_; }
+  [[nodiscard]] bool is_null(int column) const override { return result_.is_null(row_, column); }
   [[nodiscard]] std::string text(int column) const override {
-    const pqxx::field value = field(column);
-    return value.is_null() ? "" : std::string(value.c_str(), value.size());
+    return result_.text(row_, column);  // of NULL "", as libpq has it
   }
   [[nodiscard]] std::int64_t integer(int column) const override {
-    return is_null(column) ? 0 : parse_int(text(column)).value_or(0);
+    return parse_int(text(column)).value_or(0);
   }
   [[nodiscard]] double real(int column) const override {
-    return is_null(column) ? 0 : field(column).as<double>();
+    double value = 0;  // stays for NULL
+    const std::string number = text(column);
+    std::from_chars(number.data(), number.data() + number.size(), value);
+    return value;
   }
 
  private:
-  [[nodiscard]] pqxx::field field(int column) const {
-    return result_[static_cast<pqxx::result::size_type>(row_)]
-                  [static_cast<pqxx::row::size_type>(column)];
-  }
-
-  pqxx::result result_;
+  PqResult result_;
+  int rows_;
   int row_ = -1;
 };
 
@@ -191,9 +167,7 @@ PostgresConnection::PostgresConnection(std::string url, std::chrono::millisecond
   try {
     session_ = std::make_unique<Session>(url_);
     session_->set_up(wait_);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
+  } catch (const ServerError& error) {
     throw Error(ErrorCode::Io, fmt::format("cannot open {}: {}", location(), reason_of(error)));
   }
 }
@@ -207,7 +181,7 @@ std::string PostgresConnection::location() const {
 void PostgresConnection::with_session(const std::function<void(Session&)>& body) {
   const auto deadline = std::chrono::steady_clock::now() + wait_;
   while (true) {
-    const bool in_transaction = session_ != nullptr && session_->open != nullptr;
+    const bool in_transaction = session_ != nullptr && session_->in_transaction;
     try {
       try {
         if (!session_) {
@@ -217,10 +191,8 @@ void PostgresConnection::with_session(const std::function<void(Session&)>& body)
         }
         body(*session_);
         return;
-      } catch (const Error&) {
-        throw;
-      } catch (const std::exception& error) {
-        fail(error, session_ != nullptr && session_->connection.is_open(), location(), wait_);
+      } catch (const ServerError& error) {
+        fail(error, location(), wait_);
       }
     } catch (const LostError&) {
       if (in_transaction) {
@@ -235,62 +207,47 @@ void PostgresConnection::with_session(const std::function<void(Session&)>& body)
   }
 }
 
-std::shared_ptr<PostgresConnection::Result> PostgresConnection::run(std::string_view sql,
-                                                                    const Values& values) {
+PqResult PostgresConnection::run(std::string_view sql, const Values& values) {
   std::vector<std::optional<std::string>> texts;
-  std::vector<const char*> places;
   for (const Value& value : values) {
     texts.push_back(parameter(value));
   }
-  for (const std::optional<std::string>& text : texts) {
-    places.push_back(text ? text->c_str() : nullptr);
-  }
-  auto result = std::make_shared<Result>();
+  std::optional<PqResult> result;
   with_session([&](Session& session) {
-    const std::string& name = session.prepared(sql);
-    const auto parameters = pqxx::prepare::make_dynamic_params(places);
-    if (session.open != nullptr) {
-      result->rows = session.open->exec_prepared(name, parameters);
-    } else {
-      pqxx::nontransaction work(session.connection);
-      result->rows = work.exec_prepared(name, parameters);
-    }
+    result = session.server.execute_prepared(session.prepared(sql), texts);
   });
-  return result;
+  return *std::move(result);
 }
 
 std::unique_ptr<Rows> PostgresConnection::query(std::string_view sql, const Values& values) {
-  return std::make_unique<Buffered>(run(sql, values)->rows);
+  return std::make_unique<Buffered>(run(sql, values));
 }
 
 std::int64_t PostgresConnection::execute(std::string_view sql, const Values& values) {
-  return static_cast<std::int64_t>(run(sql, values)->rows.affected_rows());
+  return run(sql, values).affected();
 }
 
 void PostgresConnection::script(const std::string& sql) {
-  with_session([&](Session& session) {
-    if (session.open != nullptr) {
-      session.open->exec(sql);
-    } else {
-      pqxx::nontransaction work(session.connection);
-      work.exec(sql);
-    }
-  });
+  with_session([&](Session& session) { static_cast<void>(session.server.execute(sql)); });
 }
 
 void PostgresConnection::begin(const std::string& first, const std::function<void()>& body) {
   with_session([&](Session& session) {
-    pqxx::work work(session.connection);
-    work.exec(first);
-    session.open = &work;
+    static_cast<void>(session.server.execute("BEGIN; " + first));
+    session.in_transaction = true;
     try {
       body();
     } catch (...) {
-      session.open = nullptr;
+      session.in_transaction = false;
+      try {
+        static_cast<void>(session.server.execute("ROLLBACK"));
+      } catch (const ServerError&) {
+        // The connection is gone, and with it the transaction.
+      }
       throw;
     }
-    session.open = nullptr;
-    work.commit();
+    session.in_transaction = false;
+    static_cast<void>(session.server.execute("COMMIT"));
   });
 }
 
@@ -308,7 +265,7 @@ void PostgresConnection::make(const std::function<void()>& body) {
         "SELECT trim(both '\"' from trim(split_part(current_setting('search_path'), "
         "',', 1)))");
     if (schema != "$user" && !has("SELECT 1 FROM pg_namespace WHERE nspname = ?", {schema})) {
-      script(fmt::format("CREATE SCHEMA {}", session_->connection.quote_name(schema)));
+      script(fmt::format("CREATE SCHEMA {}", session_->server.quoted_name(schema)));
     }
     body();
   });
@@ -319,18 +276,19 @@ void PostgresConnection::for_each(std::string_view sql, const Values& values,
   const auto read = [&] {
     execute(fmt::format("DECLARE piece NO SCROLL CURSOR FOR {}", sql), values);
     while (true) {
-      const std::shared_ptr<Result> rows = run(fmt::format("FETCH {} FROM piece", kPiece), {});
-      Buffered buffered(rows->rows);
+      PqResult rows = run(fmt::format("FETCH {} FROM piece", kPiece), {});
+      const bool is_last = rows.rows() < kPiece;
+      Buffered buffered(std::move(rows));
       while (buffered.step()) {
         take(buffered);
       }
-      if (static_cast<int>(rows->rows.size()) < kPiece) {
+      if (is_last) {
         execute("CLOSE piece");
         return;
       }
     }
   };
-  if (session_ != nullptr && session_->open != nullptr) {
+  if (session_ != nullptr && session_->in_transaction) {
     read();
     return;
   }

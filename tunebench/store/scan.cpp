@@ -110,7 +110,8 @@ class Scan {
   const ScanRequest& request_;
   bool pushed_down_;
   std::set<std::string> there_;
-  std::vector<ColumnType> types_;   ///< of the columns asked for, then of those of the condition
+  std::vector<record::ColumnKind>
+      types_;                       ///< of the columns asked for, then of those of the condition
   std::vector<std::string> terms_;  ///< what is selected: these, or these and the condition's kind
   std::string where_;
   bool joined_ = false;

@@ -19,55 +19,12 @@ const std::string_view kHiddenRecords =
 
 namespace {
 
-ColumnType type_of(experiment::ValueType type) {
-  switch (type) {
-    case experiment::ValueType::Integer:
-      return ColumnType::Integer;
-    case experiment::ValueType::Real:
-      return ColumnType::Real;
-    case experiment::ValueType::Boolean:
-      return ColumnType::Boolean;
-    case experiment::ValueType::StringList:
-      return ColumnType::List;
-    case experiment::ValueType::String:
-      break;
-  }
-  return ColumnType::Text;
-}
-
-ColumnType type_of(record::FieldType type) {
-  switch (type) {
-    case record::FieldType::Integer:
-      return ColumnType::Integer;
-    case record::FieldType::Real:
-      return ColumnType::Real;
-    case record::FieldType::Boolean:
-      return ColumnType::Boolean;
-    case record::FieldType::Text:
-      break;
-  }
-  return ColumnType::Text;
-}
-
-ColumnType type_of_column(const std::string& name, const Json& sample) {
-  if (const experiment::Property* property = experiment::find_property(name)) {
-    return type_of(property->type);
-  }
-  if (const record::Field* field = record::find_field(name)) {
-    return type_of(field->type);
-  }
-  if (sample.is_bool()) {
-    return ColumnType::Boolean;
-  }
-  return sample.is_int() ? ColumnType::Integer : ColumnType::Text;
-}
-
 std::vector<ValueColumn> make_columns() {
   std::vector<ValueColumn> columns;
   const Json flat = record::flat(record::Record{});
-  for (const auto& [name, sample] : flat.as_object()) {
+  for (const auto& [name, unused] : flat.as_object()) {
     columns.push_back({.name = name,
-                       .type = type_of_column(name, sample),
+                       .type = record::column_kind(name),
                        .of_record = name == "id" || name == "key" || name == "point_key"});
   }
   return columns;
@@ -77,35 +34,39 @@ std::string in_quotes(std::string_view name) {
   return fmt::format("\"{}\"", name);  // our names hold no quotes
 }
 
-std::string_view sql_type(const Dialect& dialect, ColumnType type) {
+std::string_view sql_type(const Dialect& dialect, record::ColumnKind type) {
   switch (type) {
-    case ColumnType::Integer:
-    case ColumnType::Boolean:
+    case record::ColumnKind::Integer:
+    case record::ColumnKind::Boolean:
       return dialect.integer;
-    case ColumnType::Real:
+    case record::ColumnKind::Real:
       return dialect.real;
-    case ColumnType::Text:
-    case ColumnType::List:
+    case record::ColumnKind::Text:
+    case record::ColumnKind::List:
       break;
   }
   return "TEXT";
 }
 
+std::string definition(const Dialect& dialect, const ValueColumn& column) {
+  return fmt::format("{} {}", in_quotes(column.name), sql_type(dialect, column.type));
+}
+
 /// NULL in place of a value of another kind than the column's, as an import may bring one.
-Value stored(ColumnType type, const Json& value) {
+Value stored(record::ColumnKind type, const Json& value) {
   if (value.is_null()) {
     return {};
   }
   switch (type) {
-    case ColumnType::Integer:
+    case record::ColumnKind::Integer:
       return value.is_int() ? Value(value.as_int()) : Value();
-    case ColumnType::Boolean:
+    case record::ColumnKind::Boolean:
       return value.is_bool() ? Value(std::int64_t{value.as_bool()}) : Value();
-    case ColumnType::Real:
+    case record::ColumnKind::Real:
       return value.is_number() ? Value(value.as_double()) : Value();
-    case ColumnType::Text:
+    case record::ColumnKind::Text:
       return storable_text(value.is_string() ? value.as_string() : value.dump());
-    case ColumnType::List:
+    case record::ColumnKind::List:
       break;
   }
   return value.dump();
@@ -145,20 +106,20 @@ std::set<std::string> value_columns_of(Connection& connection) {
   return names;
 }
 
-Json value_in(ColumnType type, const Rows& row, int column) {
+Json value_in(record::ColumnKind type, const Rows& row, int column) {
   if (row.is_null(column)) {
     return {};
   }
   switch (type) {
-    case ColumnType::Integer:
+    case record::ColumnKind::Integer:
       return row.integer(column);
-    case ColumnType::Boolean:
+    case record::ColumnKind::Boolean:
       return row.integer(column) != 0;
-    case ColumnType::Real:
+    case record::ColumnKind::Real:
       return row.real(column);
-    case ColumnType::List:
+    case record::ColumnKind::List:
       return Json::parse(row.text(column), "value");
-    case ColumnType::Text:
+    case record::ColumnKind::Text:
       break;
   }
   return row.text(column);
@@ -183,10 +144,21 @@ std::vector<ValueColumn> missing_value_columns(Connection& connection) {
   return missing;
 }
 
+void make_value_table(Connection& connection) {
+  std::string columns = in_dialect(
+      connection.dialect(), "record @integer NOT NULL PRIMARY KEY REFERENCES record (number)");
+  for (const ValueColumn& column : value_columns()) {
+    if (!column.of_record) {
+      columns += ", " + definition(connection.dialect(), column);
+    }
+  }
+  connection.script(fmt::format("CREATE TABLE value ({})", columns));
+}
+
 void add_value_columns(Connection& connection) {
   for (const ValueColumn& column : missing_value_columns(connection)) {
-    connection.script(fmt::format("ALTER TABLE value ADD COLUMN {} {}", in_quotes(column.name),
-                                  sql_type(connection.dialect(), column.type)));
+    connection.script(
+        fmt::format("ALTER TABLE value ADD COLUMN {}", definition(connection.dialect(), column)));
   }
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
 
 #include "tunebench/store/internal/connection.h"
 
 namespace tunebench::store {
+
+class PqResult;
 
 /// A connection to a PostgreSQL server. One that is lost is made again, and what was under way is
 /// done again, until the wait is over.
@@ -37,11 +38,10 @@ class PostgresConnection final : public Connection {
 
  private:
   struct Session;
-  struct Result;
   class Buffered;
 
   void begin(const std::string& first, const std::function<void()>& body);
-  std::shared_ptr<Result> run(std::string_view sql, const Values& values);
+  PqResult run(std::string_view sql, const Values& values);
   /// `body` with a session, again in a new one where it is lost, until the wait is over. Within a
   /// transaction the loss is the transaction's.
   void with_session(const std::function<void(Session&)>& body);
