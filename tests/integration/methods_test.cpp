@@ -38,7 +38,7 @@ TEST(Methods, LoraIsMeasuredOverItsRanksAndReused) {
   for (const Json& row : rows.as_array()) {
     EXPECT_EQ(row.at("experiment"), Json("finetune_lora_benchmark-v1.0.0"));
     EXPECT_EQ(row.at("status"), Json("ok"));
-    EXPECT_EQ(row.at("is_valid"), Json(1));
+    EXPECT_EQ(row.at("is_valid"), Json(true));
     EXPECT_EQ(row.at("parameters").as_int(), 106816);
     trained.push_back(row.at("trained_parameters").as_int());
     EXPECT_GT(row.at("train_tokens_per_second").as_double(), 0);
