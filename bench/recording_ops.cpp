@@ -250,6 +250,10 @@ double RecordingOps::sum_squares(View x) {
   return timed(Kind::Elements, [&] { return inner_->sum_squares(x); });
 }
 
+void RecordingOps::dropout(const engine::Dropout& which, View x, View y, bool accumulate) {
+  timed(Kind::Elements, [&] { inner_->dropout(which, x, y, accumulate); });
+}
+
 void RecordingOps::adamw(View parameters, View gradients, View first_moment, View second_moment,
                          const engine::AdamwStep& step) {
   timed(Kind::Adamw,

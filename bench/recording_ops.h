@@ -141,6 +141,7 @@ class RecordingOps final : public engine::Ops {
   void soft_cap(double cap, View x, View y) override;
   void soft_cap_backward(double cap, View y, View dy, View dx) override;
   double sum_squares(View x) override;
+  void dropout(const engine::Dropout& which, View x, View y, bool accumulate) override;
   void adamw(View parameters, View gradients, View first_moment, View second_moment,
              const engine::AdamwStep& step) override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@
 #include "bench/roof.h"
 #include "tunebench/base/error.h"
 #include "tunebench/base/file_content.h"
+#include "tunebench/base/json.h"
 #include "tunebench/base/random.h"
 #include "tunebench/data/batch.h"
+#include "tunebench/engine/methods/method.h"
 #include "tunebench/engine/ops/ops.h"
 #include "tunebench/engine/train/fine_tuning.h"
 #include "tunebench/model/model_source.h"
@@ -30,6 +33,9 @@ struct Options {
   std::int64_t length = 512;
   std::int64_t batch = 1;
   std::string recompute = "none";
+  std::string method = "full";
+  std::int64_t rank = 8;
+  std::string targets;
   int threads = 0;
   int steps = 5;
 };
@@ -81,12 +87,32 @@ engine::Recompute rung_of(const std::string& name) {
               fmt::format("unknown recompute rung {}; use none, activation, norm or block", name));
 }
 
+/// As the LoRA experiment has it: queries and values unless told otherwise, dropout 0.05.
+std::shared_ptr<const engine::Method> method_of(const Options& options) {
+  if (options.method == "full") {
+    return nullptr;
+  }
+  if (options.method == "lora") {
+    return engine::make_method(
+        Json::object(
+            {{"peft_type", "LORA"},
+             {"r", options.rank},
+             {"lora_alpha", 16},
+             {"lora_dropout", 0.05},
+             {"target_modules", options.targets.empty() ? Json() : Json(options.targets)}}),
+        "--method");
+  }
+  throw Error(ErrorCode::InvalidInput,
+              fmt::format("unknown method {}; use full or lora", options.method));
+}
+
 engine::FineTuningOptions tuning_options(const Options& options, const model::ModelSpec& spec,
                                          const engine::Ops& ops) {
   engine::FineTuningOptions tuning;
   tuning.max_samples = options.batch;
   tuning.max_length = options.length;
   tuning.schedule = {.kind = "constant", .peak = 1e-5, .total_steps = 1000};
+  tuning.method = method_of(options);
   const engine::Recompute rung = rung_of(options.recompute);
   if (rung != engine::Recompute::None) {
     // The mildest rung that fits is taken: give it room for just this one.
@@ -159,6 +185,8 @@ int run(const Options& options) {
       {"model", options.model},
       {"length", options.length},
       {"batch", options.batch},
+      {"method", options.method},
+      {"trained_parameters", model.trained_parameters()},
       {"recompute", engine::recompute_name(model.recompute())},
       {"isa", ops.isa()},
       {"threads", ops.threads()},
@@ -195,6 +223,12 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--recompute", options.recompute, "none, activation, norm or block")
       ->capture_default_str();
+  app.add_option("--method", options.method, "full or lora")->capture_default_str();
+  app.add_option("--rank", options.rank, "of LoRA")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--targets", options.targets,
+                 "of LoRA: all-linear or an expression; queries and values");
   app.add_option("--threads", options.threads, "0: all usable cores")->capture_default_str();
   app.add_option("--steps", options.steps, "timed steps")
       ->check(CLI::PositiveNumber)

@@ -221,10 +221,13 @@ TEST(AdoFiles, InvalidPointsAreRecordedWithoutAChild) {
 
 TEST(AdoFiles, WhatCannotBeMeasuredIsRefusedByName) {
   Session session;
-  const Said lora = session.run({"run", ado("lora-space.yaml"), ado("explore-operation.yaml")});
-  EXPECT_EQ(lora.exit.code, 1);
-  EXPECT_THAT(lora.err,
-              HasSubstr("finetune_lora_benchmark-v1.0.0 cannot be run by trainer native - "));
+  std::string text = read_file(ado("lora-space.yaml"));
+  const std::string quantised = session.write(
+      "quantised.yaml", text.replace(text.find("finetune_lora"), 13, "finetune_gptq-lora"));
+  const Said gptq = session.run({"run", quantised, ado("explore-operation.yaml")});
+  EXPECT_EQ(gptq.exit.code, 1);
+  EXPECT_THAT(gptq.err,
+              HasSubstr("finetune_gptq-lora_benchmark-v1.0.0 cannot be run by this version"));
   const Said replay = session.run({"run", ado("history-space.yaml"), ado("history-walk.yaml")});
   EXPECT_THAT(replay.err, HasSubstr("1 error. Nothing was run."));
   const Said store = session.run({"run", ado("imported-store.yaml")});

@@ -63,6 +63,8 @@ class PointOpener {
   std::shared_ptr<data::Dataset> dataset_of(const experiment::Point& point,
                                             const data::Tokenizer& tokenizer);
   bool check_length(const experiment::Point& point, const model::ModelSource& source);
+  std::shared_ptr<trainer::TrainingFacts> facts_of(const experiment::Point& point,
+                                                   const model::ModelSource& source);
   std::int64_t needed_bytes(const experiment::Point& point, const model::ModelSource& source,
                             std::int64_t memory_bytes);
 
@@ -72,6 +74,7 @@ class PointOpener {
   Opened<model::ModelSource> models_;
   Opened<data::Tokenizer> tokenizers_;
   Opened<data::Dataset> datasets_;
+  Opened<trainer::TrainingFacts> facts_;
 };
 
 std::shared_ptr<model::ModelSource> PointOpener::model_of(const experiment::Point& point) {
@@ -132,12 +135,32 @@ void set_keys(PlannedPoint& planned, Json conditions, const std::string& model_f
   planned.conditions = std::move(conditions);
 }
 
+/// Model, experiment and what its method reads.
+std::string method_key(const experiment::Point& point) {
+  std::string key = point.text("model_name") + '\n' + point.experiment;
+  for (const experiment::Property& property : experiment::properties()) {
+    if (!property.methods.empty()) {
+      key += '\n' + point.input(property.name).dump();
+    }
+  }
+  return key;
+}
+
+std::shared_ptr<trainer::TrainingFacts> PointOpener::facts_of(const experiment::Point& point,
+                                                              const model::ModelSource& source) {
+  const std::string key =
+      fmt::format("{}\n{}", method_key(point), point.integer("model_max_length"));
+  return facts_.get(key, problems_, [&] {
+    return std::make_shared<trainer::TrainingFacts>(trainer::training_facts(source, point));
+  });
+}
+
 /// Points that differ in what takes no memory are planned once.
 std::int64_t PointOpener::needed_bytes(const experiment::Point& point,
                                        const model::ModelSource& source,
                                        std::int64_t memory_bytes) {
   const std::string key =
-      fmt::format("{}\n{} {} {} {} {}", point.text("model_name"), point.integer("model_max_length"),
+      fmt::format("{}\n{} {} {} {} {}", method_key(point), point.integer("model_max_length"),
                   trainer::device_batch_size(point), point.text("torch_dtype"),
                   point.boolean("gradient_checkpointing"), memory_bytes);
   const auto [place, added] = needs_.try_emplace(key, 0);
@@ -167,8 +190,11 @@ bool PointOpener::resolve(PlannedPoint& planned) {
   planned.planned_steps =
       planned.invalid.empty() ? trainer::planned_steps(point, dataset->size()) : 0;
   const std::int64_t length = point.integer("model_max_length");
-  const double flops_per_token =
-      model::training_flops_per_token(source->spec, length).forward_backward();
+  const std::shared_ptr<trainer::TrainingFacts> facts = facts_of(point, *source);
+  if (facts == nullptr) {
+    return false;
+  }
+  const double flops_per_token = facts->flops_per_token;
   planned.flops_per_step = flops_per_token * static_cast<double>(length) *
                            static_cast<double>(point.integer("batch_size")) *
                            static_cast<double>(point.integer("gradient_accumulation_steps"));
@@ -177,6 +203,7 @@ bool PointOpener::resolve(PlannedPoint& planned) {
     planned.needed_bytes = needed_bytes(point, *source, planned.memory_bytes);
   }
   planned.facts = {{"parameters", model::parameter_count(source->spec)},
+                   {"trained_parameters", facts->trained_parameters},
                    {"flops_per_token", flops_per_token},
                    {"weights", source->random_weights() ? "random" : "loaded"}};
   set_keys(planned, conditions_of(machine_.of(point), point), source->fingerprint,

@@ -126,8 +126,11 @@ Json all_inputs(const Point& point) {
   Json inputs = Json::object();
   for (const Property& property : properties()) {
     const auto given = point.inputs.find(property.name);
-    inputs.set(property.name,
-               given != point.inputs.end() ? given->second : default_of(experiment, property));
+    const Json usual = default_of(experiment, property);
+    const Json& value = given != point.inputs.end() ? given->second : usual;
+    if (!property.later || value != usual) {
+      inputs.set(property.name, value);
+    }
   }
   for (const auto& [name, value] : point.inputs) {
     if (find_property(name) == nullptr) {

@@ -176,6 +176,19 @@ TEST_F(ReuseKeyTest, DefaultLeftOutEqualsDefaultGiven) {
   EXPECT_EQ(without, reuse_key(bare, parts_));
 }
 
+TEST_F(ReuseKeyTest, APropertyThatCameLaterCountsOnlyWhenItIsNotAtItsDefault) {
+  const std::vector<GivenValues> base = {{"model_max_length", {512}}, {"batch_size", {4}}};
+  const auto with = [&](const char* property, const Json& value) {
+    std::vector<GivenValues> given = base;
+    given.push_back({property, {value}});
+    return key(given);
+  };
+  EXPECT_EQ(with("lora_dropout", 0.05), key(base));
+  EXPECT_EQ(with("target_modules", Json()), key(base));
+  EXPECT_NE(with("lora_dropout", 0.1), key(base));
+  EXPECT_NE(with("target_modules", "all-linear"), key(base));
+}
+
 TEST_F(ReuseKeyTest, AnyInputChangesIt) {
   const std::vector<GivenValues> base{{"model_max_length", {512}}, {"batch_size", {4}}};
   std::set<std::string> keys{key(base)};

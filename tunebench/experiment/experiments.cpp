@@ -37,8 +37,8 @@ std::vector<std::string> benchmark_properties() {
 
 using Parameters = std::vector<std::pair<std::string, Json>>;
 
-/// What every experiment holds fixed. Learning rate, decay, warm-up and schedule are inputs here,
-/// with the reference system's fixed values as their defaults.
+/// What every experiment holds fixed. Learning rate, decay, warm-up, schedule and LoRA's dropout
+/// are inputs here, with the reference system's fixed values as their defaults.
 Parameters common_parameters(const char* peft_method, const char* purpose,
                              const char* weights_format) {
   return {{"peft_method", peft_method}, {"purpose", purpose},    {"weights_format", weights_format},
@@ -129,7 +129,6 @@ Experiment full_stability() {
 
 Experiment lora_benchmark() {
   Parameters fixed = common_parameters("lora", "Performance", "Vanilla");
-  fixed.emplace_back("lora_dropout", 0.05);
   fixed.emplace_back("target_modules_map", lora_target_modules());
   return {.id = "finetune_lora_benchmark-v1.0.0",
           .description = "LoRA: how fast, how much memory",
@@ -154,7 +153,6 @@ Experiment prompt_tuning_benchmark() {
 
 Experiment gptq_lora_benchmark() {
   Parameters fixed = common_parameters("lora", "Performance", "GPTQ-Quantized");
-  fixed.emplace_back("lora_dropout", 0.05);
   fixed.emplace_back("auto_gptq", "triton_v2");
   fixed.emplace_back("fp16", "yes");
   fixed.emplace_back("fused_lora", Json::array({"auto_gptq", "True"}));

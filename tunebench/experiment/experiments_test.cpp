@@ -31,7 +31,7 @@ TEST(ExperimentsTest, AreTheFiveOfTheReference) {
                                "finetune_gptq-lora_benchmark-v1.0.0"));
 }
 
-TEST(ExperimentsTest, OnlyFullFineTuningRuns) {
+TEST(ExperimentsTest, FullFineTuningAndLoraRun) {
   for (const Experiment& experiment : experiments()) {
     EXPECT_EQ(experiment.runnable, !trainers_for(experiment.method).empty()) << experiment.id;
   }

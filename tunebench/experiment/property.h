@@ -31,9 +31,12 @@ struct Property {
   ValueType type = ValueType::String;
   Domain domain;
   bool required = false;
-  Json default_value;         ///< null also when the default is "unset"
-  bool native = false;        ///< trainer native reads it; else only its default is accepted there
-  bool ado = true;            ///< a property of the reference system; false: ours
+  Json default_value;   ///< null also when the default is "unset"
+  bool native = false;  ///< trainer native reads it; else only its default is accepted there
+  bool ado = true;      ///< a property of the reference system; false: ours
+  std::vector<std::string> methods = {};  ///< whose experiments read it; empty: all
+  bool later = false;  ///< keys leave it out while it has its default, so that those from before
+                       ///< it was there still hold
   std::string short_options;  ///< "-m,--model", or empty
   std::string unit;           ///< "tokens", "s", ... or empty
   std::string help;

@@ -14,6 +14,10 @@ namespace {
 
 using Table = std::vector<Property>;
 
+std::vector<std::string> lora_methods() {
+  return {"lora", "gptq-lora"};
+}
+
 Domain one_of(std::vector<Json> values) {
   return {.values = std::move(values)};
 }
@@ -220,12 +224,16 @@ void add_kernels_and_lora(Table& table) {
                    .type = ValueType::Integer,
                    .domain = whole(1, 33),
                    .default_value = 4,
-                   .help = "rank of LoRA; full fine-tuning has none"});
+                   .native = true,
+                   .methods = lora_methods(),
+                   .help = "rank of LoRA"});
   table.push_back({.name = "lora_alpha",
                    .type = ValueType::Integer,
                    .domain = whole(1, 33),
                    .default_value = 16,
-                   .help = "scale of LoRA; full fine-tuning has none"});
+                   .native = true,
+                   .methods = lora_methods(),
+                   .help = "scale of LoRA: what is added is multiplied with lora_alpha / r"});
   table.push_back(
       {.name = "optim",
        .type = ValueType::String,
@@ -384,6 +392,44 @@ void add_ours(Table& table) {
        .help = "memory the trainer may plan with; 0: what the machine has for this process"});
 }
 
+/// Ours, of one method each.
+void add_methods(Table& table) {
+  const auto add_lora = [&table](Property property) {
+    property.native = true;
+    property.ado = false;
+    property.methods = lora_methods();
+    property.later = true;
+    table.push_back(std::move(property));
+  };
+  add_lora({.name = "target_modules",
+            .type = ValueType::String,
+            .domain = one_of_or_other({Json(), "all-linear"}),
+            .help = "projections that LoRA adapts: names with spaces between, all-linear, or a "
+                    "regular expression over whole names; null: those of the reference system, "
+                    "for other models queries and values"});
+  add_lora({.name = "lora_dropout",
+            .type = ValueType::Real,
+            .domain = between(0, 0.99),
+            .default_value = 0.05,
+            .help = "share of the elements that LoRA's input drops"});
+  add_lora({.name = "use_rslora",
+            .type = ValueType::Boolean,
+            .domain = one_of({false, true}),
+            .default_value = false,
+            .help = "rank-stabilised LoRA: the scale is lora_alpha / sqrt(r)"});
+  add_lora({.name = "lora_bias",
+            .type = ValueType::String,
+            .domain = one_of({"none", "all", "lora_only"}),
+            .default_value = "none",
+            .help = "biases that are trained, too: none, all of the model, or of the adapted "
+                    "projections"});
+  add_lora({.name = "modules_to_save",
+            .type = ValueType::String,
+            .domain = one_of_or_other({Json()}),
+            .help = "modules that are trained whole beside the adapter: names with spaces "
+                    "between, such as lm_head"});
+}
+
 Table make_table() {
   Table table;
   add_required(table);
@@ -393,6 +439,7 @@ Table make_table() {
   add_precision_and_sharding(table);
   add_dataset_reading(table);
   add_ours(table);
+  add_methods(table);
   return table;
 }
 

@@ -33,7 +33,8 @@ TEST(PropertyTableTest, HoldsThe34PropertiesOfTheReferenceAndOurs) {
   EXPECT_THAT(
       names_where(&Property::ado, false),
       ElementsAre("trainer", "learning_rate", "weight_decay", "warmup_ratio", "lr_scheduler_type",
-                  "max_grad_norm", "seed", "response_template", "memory_limit_gib"));
+                  "max_grad_norm", "seed", "response_template", "memory_limit_gib",
+                  "target_modules", "lora_dropout", "use_rslora", "lora_bias", "modules_to_save"));
 }
 
 TEST(PropertyTableTest, RequiresModelLengthAndBatch) {

@@ -77,7 +77,7 @@ TrainerRules fms_hf_tuning_rules() {
 
 const std::vector<TrainerRules>& trainer_rules() {
   static const std::vector<TrainerRules> kTable{
-      {.name = "native", .help = "tunebench's own engine", .methods = {"full"}},
+      {.name = "native", .help = "tunebench's own engine", .methods = {"full", "lora"}},
       {.name = "simulated",
        .help = "plays the model of --simulation and trains nothing",
        .takes_all = true,

@@ -155,11 +155,19 @@ class Rules {
     return property.default_value;
   }
 
+  /// Whether experiments like the point's read it: full fine-tuning has no rank.
+  [[nodiscard]] bool belongs_to_method(const Property& property) const {
+    const Experiment* experiment = find_experiment(point_.experiment);
+    return property.methods.empty() || experiment == nullptr ||
+           std::ranges::find(property.methods, experiment->method) != property.methods.end();
+  }
+
   /// An input that a trainer would silently ignore is refused.
   void check_honoured(const TrainerRules& trainer) {
     for (const Property& property : properties()) {
       const Json& value = point_.input(property.name);
       const bool honoured =
+          belongs_to_method(property) &&
           std::ranges::find(trainer.honoured, property.name) != trainer.honoured.end();
       if (!honoured && value != default_of(property)) {
         unsupported(property.name, "leave it out");
@@ -207,7 +215,8 @@ class Rules {
       unsupported("dataset_id", "use a text dataset");
     }
     for (const Property& property : properties()) {
-      if (!property.native && point_.input(property.name) != property.default_value) {
+      const bool read = property.native && belongs_to_method(property);
+      if (!read && point_.input(property.name) != property.default_value) {
         unsupported(property.name, property.default_value.is_null()
                                        ? "leave it out"
                                        : "leave it out or give its default " +

@@ -214,9 +214,20 @@ TEST(ValidateTest, ReportsEverythingAtOnce) {
 }
 
 TEST(ValidateTest, RefusesExperimentsThatCannotRun) {
-  EXPECT_THAT(
-      problems_of_point(point_with({}, "finetune_lora_benchmark-v1.0.0")),
-      ElementsAre(HasSubstr("finetune_lora_benchmark-v1.0.0 cannot be run by trainer native")));
+  EXPECT_THAT(problems_of_point(
+                  point_with({{"torch_dtype", "float16"}}, "finetune_gptq-lora_benchmark-v1.0.0")),
+              Contains("finetune_gptq-lora_benchmark-v1.0.0 cannot be run by trainer native"));
+}
+
+TEST(ValidateTest, PropertiesOfAMethodBelongToItsExperiments) {
+  const std::vector<std::pair<std::string, Json>> lora = {
+      {"r", 8}, {"lora_alpha", 32}, {"target_modules", "all-linear"}};
+  EXPECT_THAT(problems_of_point(point_with(lora, "finetune_lora_benchmark-v1.0.0")), IsEmpty());
+  EXPECT_THAT(problems_of_point(point_with(lora)),
+              ElementsAre("r 8 is not supported by trainer native - leave it out or give its "
+                          "default 4",
+                          HasSubstr("lora_alpha 32 is not supported by trainer native"),
+                          HasSubstr("target_modules all-linear is not supported")));
 }
 
 }  // namespace

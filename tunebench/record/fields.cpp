@@ -242,7 +242,9 @@ void add_trainer_facts(Fields& table) {
           text("recompute",
                "what backward rebuilt: none, activation, norm, block (mildest that fits)"),
           text("weights", "where the weights came from: loaded or random"),
-          integer("parameters", "", Neither, "trained weights; a tied head counts once"),
+          integer("parameters", "", Neither, "weights of the model; a tied head counts once"),
+          integer("trained_parameters", "", Neither,
+                  "weights that are trained: all of the model, or those of the method"),
           real("flops_per_token", "FLOP/token", Neither,
                "arithmetic of forward and backward per token at model_max_length, recompute not "
                "counted"),

@@ -23,6 +23,7 @@
 #include "tunebench/trainer/control.h"
 #include "tunebench/trainer/event_writer.h"
 #include "tunebench/trainer/job.h"
+#include "tunebench/trainer/point_method.h"
 #include "tunebench/trainer/process_memory.h"
 #include "tunebench/trainer/trainer.h"
 
@@ -88,6 +89,7 @@ engine::FineTuningOptions engine_options(const Job& job, const Setup& setup) {
   options.schedule.peak = real_or(point, "learning_rate", 1e-5);
   options.schedule.total_steps = steps;
   options.schedule.warmup_steps = engine::warmup_steps(real_or(point, "warmup_ratio", 0.03), steps);
+  options.method = method_of(point);
   return options;
 }
 
@@ -157,7 +159,7 @@ class Worker {
   void run(const Job& job) {
     enter_phase("load");
     Setup setup = load(job, needed_bytes_);
-    tell_hello(setup);
+    tell_hello(setup, job.point);
     enter_phase("train");
     const double stop_after = real_or(job.point, "stop_after_seconds", -1.0);
     const std::int64_t begin = now_ns();
@@ -193,10 +195,11 @@ class Worker {
     events_.write(PhaseEvent{.name = phase_, .t = now_ns()});
   }
 
-  void tell_hello(const Setup& setup) {
+  void tell_hello(const Setup& setup, const experiment::Point& point) {
     const engine::Ops& ops = setup.tuning->ops();
     const model::ModelSpec& spec = setup.source.spec;
-    const double flops = model::training_flops_per_token(spec, setup.length).forward_backward();
+    const std::shared_ptr<const engine::Method> method = method_of(point);
+    const double flops = engine::training_flops_per_token(method.get(), spec, setup.length);
     events_.write(HelloEvent{
         .trainer = "native",
         .version = build_info().version,
@@ -209,6 +212,7 @@ class Worker {
                   {"weights", setup.source.random_weights() ? "random" : "loaded"},
                   {"recompute", std::string(engine::recompute_name(setup.tuning->recompute()))},
                   {"parameters", std::to_string(model::parameter_count(spec))},
+                  {"trained_parameters", std::to_string(setup.tuning->trained_parameters())},
                   {"flops_per_token", shortest(flops)},
                   {"length", std::to_string(setup.length)},
                   {"dataset", setup.dataset->name()},

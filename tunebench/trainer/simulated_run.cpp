@@ -13,6 +13,7 @@
 #include "tunebench/base/json.h"
 #include "tunebench/base/random.h"
 #include "tunebench/base/text.h"
+#include "tunebench/experiment/property.h"
 
 namespace tunebench::trainer {
 namespace {
@@ -41,6 +42,11 @@ double real_or(const experiment::Point& point, const char* name, double absent) 
 std::uint64_t noise_seed(const Simulation& simulation, const Job& job) {
   Json identity = Json::object();
   for (const auto& [name, value] : job.point.inputs) {
+    // As in reuse keys: a model plays the same when an input was added that it does not use.
+    const experiment::Property* const property = experiment::find_property(name);
+    if (property != nullptr && property->later && value == property->default_value) {
+      continue;
+    }
     identity.set(name, value);
   }
   const std::string digits = sha256_hex(fmt::format("{}\n{}\n{}\n{}", simulation.seed, job.repeat,

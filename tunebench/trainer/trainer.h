@@ -117,6 +117,14 @@ std::unique_ptr<Trainer> make_command_trainer(std::vector<std::string> argv);
 std::int64_t native_memory(const model::ModelSource& source, const experiment::Point& point,
                            std::int64_t memory_bytes);
 
+/// What a point trains, and its arithmetic per token of a sequence of model_max_length.
+struct TrainingFacts {
+  std::int64_t trained_parameters = 0;
+  double flops_per_token = 0;
+};
+/// Errors: InvalidInput or Unsupported naming what the point's method cannot do with this model.
+TrainingFacts training_facts(const model::ModelSource& source, const experiment::Point& point);
+
 /// Names and versions of the libraries that the native worker computes with.
 std::vector<std::pair<std::string, std::string>> native_libraries();
 

@@ -11,8 +11,8 @@ Attention::Attention(const Spec& spec, const BlockParameters& parameters)
     : spec_(spec),
       query_norm_(parameters.query_norm),
       key_norm_(parameters.key_norm),
-      qkv_(parameters.qkv, parameters.qkv_bias),
-      output_(parameters.output, parameters.output_bias) {}
+      qkv_(parameters.qkv, parameters.qkv_bias, parameters.adapter(Projection::Qkv)),
+      output_(parameters.output, parameters.output_bias, parameters.adapter(Projection::Output)) {}
 
 std::array<Attention::HeadPart, 2> Attention::head_parts() const {
   const Heads& heads = spec_.heads;

@@ -37,7 +37,7 @@ CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
       options_(options),
       parameters_(parameters),
       arena_(arena),
-      rope_(take_rope_tables(spec, options.largest.length, parameters.values().dtype, arena)),
+      rope_(take_rope_tables(spec, options.largest.length, parameters.dtype(), arena)),
       rope_class_(model::rope_length_class(spec, options.largest.length)),
       block_spec_(make_block_spec(spec, 0, rope_)),
       embedding_norm_(parameters.embedding_norm(), parameters.embedding_norm_bias(),
@@ -46,7 +46,7 @@ CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
       head_(parameters.head(), {.chunk_rows = options.chunk_rows,
                                 .divisor = spec.logit_divisor,
                                 .cap = spec.logit_cap}) {
-  const DType dtype = parameters.values().dtype;
+  const DType dtype = parameters.dtype();
   const std::int64_t tokens = options.largest.tokens();
   const std::int64_t stats = block_spec_.norm.stats_rows();
   const DecoderBlock::Saved shared =
@@ -75,8 +75,9 @@ CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
 }
 
 CausalLM::Losses CausalLM::forward_backward(Ops& ops, const data::MicroBatch& batch,
-                                            double gradient_scale, bool accumulate) {
-  const Exec exec{ops, arena_, accumulate};
+                                            double gradient_scale, bool accumulate,
+                                            const Chance& chance) {
+  const Exec exec{ops, arena_, accumulate, chance};
   const Input input = find_trained_rows(batch);
   follow_length(batch.length);
   forward(exec, input);
@@ -94,8 +95,9 @@ void CausalLM::logits(Ops& ops, const data::MicroBatch& batch, View logits) {
 
 void CausalLM::dry_run() {
   TB_CHECK(arena_.planning());
-  const std::unique_ptr<Ops> ops = make_planning_ops(parameters_.values().dtype);
-  const Exec exec{*ops, arena_};
+  const std::unique_ptr<Ops> ops = make_planning_ops(parameters_.dtype());
+  // Dropping needs memory, keeping needs none.
+  const Exec exec{*ops, arena_, false, {.drops = true}};
   const Input input{options_.largest, {}, {options_.largest.tokens(), {}, {}}, {}};
   forward(exec, input);
   backward(exec, input, 1.0);
@@ -160,6 +162,12 @@ void CausalLM::embed(const Exec& exec, const Input& input, View stream) {
 }
 
 void CausalLM::embed_backward(const Exec& exec, const Input& input, View dstream) {
+  const Parameter& embedding = parameters_.embedding();
+  const Parameter& positions = parameters_.positions();
+  if (!embedding.trained() && !positions.trained() && !parameters_.embedding_norm().trained() &&
+      !parameters_.embedding_norm_bias().trained()) {
+    return;
+  }
   const std::int64_t tokens = input.sequences.tokens();
   const std::int64_t length = input.sequences.length;
   Scratch scratch(exec.arena);
@@ -170,8 +178,8 @@ void CausalLM::embed_backward(const Exec& exec, const Input& input, View dstream
     embedding_norm_.backward(exec, dstream, embedded_.row_range(0, tokens),
                              embedded_stats_.col_range(0, tokens), dembedded);
   }
-  if (spec_.positions == model::PositionKind::Learned) {
-    const View gradient = parameters_.positions().gradient;
+  if (positions.trained()) {
+    const View gradient = positions.gradient;
     if (!exec.accumulate) {
       exec.ops.fill(gradient, 0.0);
     }
@@ -179,10 +187,12 @@ void CausalLM::embed_backward(const Exec& exec, const Input& input, View dstream
       exec.ops.add(dembedded.row_range(first, length), gradient.row_range(0, length));
     }
   }
+  if (!embedding.trained()) {
+    return;
+  }
   if (spec_.embedding_scale != 1.0) {
     exec.ops.scale(spec_.embedding_scale, dembedded, dembedded);
   }
-  const Parameter& embedding = parameters_.embedding();
   // A tied head has already left its part in the same gradient.
   if (!parameters_.tied_head() && !exec.accumulate) {
     exec.ops.fill(embedding.gradient, 0.0);

@@ -41,7 +41,7 @@ class CausalLM {
   /// router, added to what is there when `accumulate` is set. Ids and labels must lie in the
   /// vocabulary, the batch within `largest`.
   Losses forward_backward(Ops& ops, const data::MicroBatch& batch, double gradient_scale,
-                          bool accumulate);
+                          bool accumulate, const Chance& chance = {});
 
   /// logits [tokens, V] of a batch, whole: for looking at a model, not for training.
   void logits(Ops& ops, const data::MicroBatch& batch, View logits);

@@ -66,18 +66,24 @@ void Experts::backward(const Exec& exec, View dy, View x, const Saved& saved,
   const View dlogits = scratch.take(x.rows, spec_.count, x.dtype);
 
   ops.gather_rows(dy, tokens_of(visits), rows);
-  ops.expert_weight_gradients(rows, saved.activation, visits, down_.gradient, exec.accumulate);
+  if (down_.trained()) {
+    ops.expert_weight_gradients(rows, saved.activation, visits, down_.gradient, exec.accumulate);
+  }
   ops.expert_products(false, rows, down_.value, visits, dactivation);
   ops.weighted_gated_backward(spec_.activation, saved.gate_up, saved.weights, dactivation,
                               saved.gate_up, dweights);
-  ops.gather_rows(x, tokens_of(visits), rows);
-  ops.expert_weight_gradients(saved.gate_up, rows, visits, gate_up_.gradient, exec.accumulate);
+  if (gate_up_.trained()) {
+    ops.gather_rows(x, tokens_of(visits), rows);
+    ops.expert_weight_gradients(saved.gate_up, rows, visits, gate_up_.gradient, exec.accumulate);
+  }
   ops.expert_products(false, saved.gate_up, gate_up_.value, visits, rows);
   ops.sum_visits(rows, visits, dx, add);
 
   ops.choose_experts_backward(dweights, saved.probabilities, visits, spec_.renormalise, pull,
                               dlogits);
-  ops.gemm(true, false, dlogits, x, router_.gradient, exec.accumulate);
+  if (router_.trained()) {
+    ops.gemm(true, false, dlogits, x, router_.gradient, exec.accumulate);
+  }
   ops.gemm(false, false, dlogits, router_.value, dx, true);
 }
 

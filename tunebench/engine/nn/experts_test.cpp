@@ -102,8 +102,8 @@ TEST_F(ExpertsTest, TheOnlyExpertIsAPlainFeedForward) {
   BlockParameters plain;
   Matrix dgate_up(2 * spec_.feed_forward, spec_.width, DType::F64);
   Matrix ddown(spec_.width, spec_.feed_forward, DType::F64);
-  plain.gate_up = {own().experts_gate_up.value, dgate_up.view()};
-  plain.down = {own().experts_down.value, ddown.view()};
+  plain.gate_up = {own().experts_gate_up.value, dgate_up.view(), {{.gradient = dgate_up.view()}}};
+  plain.down = {own().experts_down.value, ddown.view(), {{.gradient = ddown.view()}}};
   const Mlp mlp({.feed_forward = spec_.feed_forward}, plain);
   Matrix gate_up(kRows, 2 * spec_.feed_forward, DType::F64);
   Matrix h(kRows, spec_.feed_forward, DType::F64);

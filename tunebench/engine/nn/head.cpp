@@ -31,7 +31,7 @@ double Head::loss_and_gradient(const Exec& exec, View logits, std::span<const st
 
 double Head::forward_backward(const Exec& exec, View hidden, const TrainedRows& trained,
                               double gradient_scale, View dhidden) const {
-  if (trained.count == 0 && !exec.accumulate) {
+  if (weight_.trained() && trained.count == 0 && !exec.accumulate) {
     exec.ops.fill(weight_.gradient, 0.0);
   }
   // Chunks of nearly equal size, so that none is a short rest.
@@ -56,7 +56,9 @@ double Head::forward_backward(const Exec& exec, View hidden, const TrainedRows& 
     }
     exec.ops.gemm(false, true, x, weight_.value, y, false);
     loss += loss_and_gradient(exec, y, part(trained.labels, first, count), gradient_scale);
-    exec.ops.gemm(true, false, y, x, weight_.gradient, exec.accumulate || first > 0);
+    if (weight_.trained()) {
+      exec.ops.gemm(true, false, y, x, weight_.gradient, exec.accumulate || first > 0);
+    }
     exec.ops.gemm(false, false, y, weight_.value, dx, false);
     if (spec_.divisor != 1.0) {
       exec.ops.scale(1.0 / spec_.divisor, dx, dx);

@@ -31,7 +31,7 @@ class Head {
     double cap = 0.0;      ///< c: logits become c tanh(logit / c); 0: they stay
   };
 
-  Head(Parameter weight, const Spec& spec) : weight_(weight), spec_(spec) {}
+  Head(const Parameter& weight, const Spec& spec) : weight_(weight), spec_(spec) {}
 
   /// hidden [tokens, D]. dhidden = gradient of the loss times gradient_scale, zero at rows that
   /// are not trained. Returns the sum of losses.

@@ -2,19 +2,50 @@
 
 namespace tunebench::engine {
 
-void Linear::forward(const Exec& exec, View x, View y) const {
-  exec.ops.gemm(false, true, x, weight_.value, y, false);
+// Out of line, so that the class's tables are made once, here.
+Adapter::~Adapter() = default;
+
+void BaseMatrix::forward(const Exec& exec, View x, View y) const {
+  exec.ops.gemm(false, true, x, dense_, y, false);
+}
+
+void BaseMatrix::backward(const Exec& exec, View dy, View dx) const {
+  exec.ops.gemm(false, false, dy, dense_, dx, false);
+}
+
+void Affine::forward(const Exec& exec, View x, View y) const {
+  matrix_.forward(exec, x, y);
   if (bias_.exists()) {
     exec.ops.add_bias(bias_.value, y);
   }
 }
 
-void Linear::backward(const Exec& exec, View dy, View x, View dx) const {
-  exec.ops.gemm(true, false, dy, x, weight_.gradient, exec.accumulate);
-  if (bias_.exists()) {
-    exec.ops.bias_backward(dy, bias_.gradient, exec.accumulate);
+void Affine::backward(const Exec& exec, View dy, View x, View dx) const {
+  for (const Parameter::Part& part : weight_.parts) {
+    exec.ops.gemm(true, false, dy.col_range(part.first, part.gradient.rows), x, part.gradient,
+                  exec.accumulate);
   }
-  exec.ops.gemm(false, false, dy, weight_.value, dx, false);
+  for (const Parameter::Part& part : bias_.parts) {
+    exec.ops.bias_backward(dy.col_range(part.first, part.gradient.cols), part.gradient,
+                           exec.accumulate);
+  }
+  matrix_.backward(exec, dy, dx);
+}
+
+void Linear::forward(const Exec& exec, View x, View y) const {
+  if (adapter_ != nullptr) {
+    adapter_->forward(exec, base_, x, y);
+  } else {
+    base_.forward(exec, x, y);
+  }
+}
+
+void Linear::backward(const Exec& exec, View dy, View x, View dx) const {
+  if (adapter_ != nullptr) {
+    adapter_->backward(exec, base_, dy, x, dx);
+  } else {
+    base_.backward(exec, dy, x, dx);
+  }
 }
 
 void Norm::forward(const Exec& exec, View x, View y, View stats) const {
@@ -35,8 +66,12 @@ void Norm::forward_sum(const Exec& exec, View x, View delta, View sum, View y, V
 
 void Norm::backward(const Exec& exec, View dy, View x, View stats, View dx) const {
   if (layer()) {
-    exec.ops.layer_norm_backward(dy, x, weight_.value, stats, dx, weight_.gradient, bias_.gradient,
-                                 exec.accumulate);
+    const bool both = weight_.trained() && bias_.trained();
+    exec.ops.layer_norm_backward(dy, x, weight_.value, stats, dx, both ? weight_.gradient : View{},
+                                 both ? bias_.gradient : View{}, exec.accumulate);
+    if (!both && bias_.trained()) {
+      exec.ops.bias_backward(dy, bias_.gradient, exec.accumulate);
+    }
   } else {
     exec.ops.rms_norm_backward(dy, x, spec_.weight(weight_), stats, dx, weight_.gradient,
                                exec.accumulate);

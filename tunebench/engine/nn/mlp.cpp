@@ -18,8 +18,8 @@ Mlp::Saved Mlp::Saved::first_tokens(std::int64_t tokens) const {
 
 Mlp::Mlp(const Spec& spec, const BlockParameters& parameters)
     : spec_(spec),
-      gate_up_(parameters.gate_up, parameters.gate_up_bias),
-      down_(parameters.down, parameters.down_bias),
+      gate_up_(parameters.gate_up, parameters.gate_up_bias, parameters.adapter(Projection::GateUp)),
+      down_(parameters.down, parameters.down_bias, parameters.adapter(Projection::Down)),
       weigher_(parameters.shared_gate) {
   TB_CHECK(!spec.weighed || spec.gated);
 }
@@ -55,7 +55,9 @@ void Mlp::weigh(const Exec& exec, View x, const Saved& saved) const {
 void Mlp::weigh_backward(const Exec& exec, View dweights, View x, const Saved& saved,
                          View dx) const {
   exec.ops.sigmoid_backward(saved.weights, dweights, dweights);
-  exec.ops.gemm(true, false, upright(dweights), x, weigher_.gradient, exec.accumulate);
+  if (weigher_.trained()) {
+    exec.ops.gemm(true, false, upright(dweights), x, weigher_.gradient, exec.accumulate);
+  }
   exec.ops.gemm(false, false, upright(dweights), weigher_.value, dx, true);
 }
 

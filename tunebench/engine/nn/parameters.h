@@ -1,23 +1,41 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tunebench/engine/core/arena.h"
+#include "tunebench/engine/core/trained_memory.h"
 #include "tunebench/engine/core/view.h"
 #include "tunebench/model/model_spec.h"
 #include "tunebench/model/parameter_groups.h"
 
 namespace tunebench::engine {
 
-/// A trainable matrix and its gradient. No rows: the model has none (a missing bias).
+/// A matrix of the model, and its gradient where it is trained. No rows: the model has none (a
+/// missing bias).
 struct Parameter {
+  /// Some rows of a projection, or columns of its bias.
+  struct Part {
+    std::int64_t first = 0;
+    View gradient;
+  };
   View value;
-  View gradient;
+  View gradient;            ///< no rows: frozen, or trained in parts only
+  std::vector<Part> parts;  ///< all that is trained; the whole is one part
   [[nodiscard]] bool exists() const { return value.rows > 0; }
+  [[nodiscard]] bool trained() const { return gradient.rows > 0; }
 };
+
+class Adapter;
+
+/// The projections of a block that something can be put around.
+enum class Projection { Qkv, Output, GateUp, Down };
+inline constexpr std::size_t kProjections = 4;
 
 /// The parameters of one decoder block. Projections that read the same input are one matrix:
 /// qkv [(H + 2K) * E, D], gate_up [2F, D] ([F, D] without gates). Biases are [1, out]. With experts
@@ -44,14 +62,40 @@ struct BlockParameters {
   Parameter down;
   Parameter down_bias;
   Parameter post_mlp_norm;
+  std::array<const Adapter*, kProjections> adapters = {};  ///< by Projection; nullptr: none
+  [[nodiscard]] const Adapter* adapter(Projection which) const {
+    return adapters[static_cast<std::size_t>(which)];
+  }
 };
 
-/// All parameters of a model, with gradients and AdamW moments, each kind in one flat buffer, so
-/// that the optimizer and the gradient norm are single passes. What weight decay touches comes
-/// first. Gaps between parameters (alignment) hold zeros and stay zero.
+/// A matrix that a method adds to a model. Its parts are tensors of a file that follow each other
+/// in its rows.
+struct AddedMatrix {
+  struct Part {
+    std::string name;
+    std::int64_t rows = 0;
+  };
+  std::vector<Part> parts;
+  std::int64_t cols = 0;
+  [[nodiscard]] std::int64_t rows() const;
+};
+
+/// What is trained: everything of the model, or some of its tensors, and what is added to it.
+struct Training {
+  bool whole_model = true;
+  std::vector<std::string> tensors;  ///< Hugging Face names, when it is not the whole model
+  std::vector<AddedMatrix> added;
+};
+
+/// All parameters of a model, with gradients and AdamW moments of those that are trained, each kind
+/// in one flat buffer, so that the optimizer and the gradient norm are single passes. What weight
+/// decay touches comes first. Gaps between parameters (alignment) hold zeros and stay zero. What is
+/// frozen has a value and nothing else.
 class Parameters {
  public:
-  Parameters(const model::ModelSpec& spec, DType dtype, Arena& arena);
+  /// Errors: NotFound naming a tensor to train that the model has not.
+  Parameters(const model::ModelSpec& spec, DType dtype, Arena& arena,
+             const Training& training = {});
 
   /// How a tensor of a new model begins.
   enum class Initial { Normal, One, Zero };
@@ -64,7 +108,13 @@ class Parameters {
   };
   /// In the order of model::tensor_shapes, with the same elements; a tied head is not listed.
   [[nodiscard]] const std::vector<Named>& named() const { return named_; }
-  /// Errors: NotFound naming the tensor.
+  /// The parts of Training::added, in their order.
+  [[nodiscard]] const std::vector<Named>& added() const { return added_; }
+  /// Of Training::added, by place.
+  [[nodiscard]] const Parameter& added_matrix(std::size_t index) const {
+    return added_matrices_[index];
+  }
+  /// Of both lists. Errors: NotFound naming the tensor.
   [[nodiscard]] const Named& find(std::string_view name) const;
 
   [[nodiscard]] const Parameter& embedding() const { return embedding_; }
@@ -79,15 +129,21 @@ class Parameters {
   [[nodiscard]] const Parameter& head() const { return tied_ ? embedding_ : head_; }
   [[nodiscard]] bool tied_head() const { return tied_; }
 
-  [[nodiscard]] View values() const { return values_; }
+  /// Puts `adapter` around a projection; it must outlive the models made of these parameters.
+  void adapt(std::int64_t layer, Projection which, const Adapter* adapter);
+
+  [[nodiscard]] DType dtype() const { return values_.dtype; }
   [[nodiscard]] View gradients() const { return gradients_; }
-  [[nodiscard]] View first_moments() const { return first_moments_; }
-  [[nodiscard]] View second_moments() const { return second_moments_; }
-  /// Weight decay touches the first so many elements: all but norms and biases.
-  [[nodiscard]] std::int64_t decayed_elements() const { return decayed_elements_; }
+  /// What the optimizer updates, in as few pieces as there can be.
+  [[nodiscard]] const std::vector<TrainedMemory>& trained() const { return trained_; }
+  [[nodiscard]] std::int64_t trained_elements() const { return trained_elements_; }
 
  private:
+  struct TrainedOutputs;
   Parameter& place_of(const model::ParameterGroup& group);
+  void bind(const model::ParameterGroup& group, const View& value,
+            std::span<const TrainedOutputs> trained, Initial initial);
+  void bind_added(const AddedMatrix& matrix, const View& value, const View& gradient);
 
   bool tied_ = false;
   Parameter embedding_;
@@ -99,11 +155,12 @@ class Parameters {
   Parameter head_;
   std::vector<BlockParameters> blocks_;
   std::vector<Named> named_;
-  View values_;
+  std::vector<Parameter> added_matrices_;
+  std::vector<Named> added_;
+  View values_;  ///< of the model
   View gradients_;
-  View first_moments_;
-  View second_moments_;
-  std::int64_t decayed_elements_ = 0;
+  std::vector<TrainedMemory> trained_;
+  std::int64_t trained_elements_ = 0;
 };
 
 }  // namespace tunebench::engine

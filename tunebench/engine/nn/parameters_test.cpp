@@ -57,7 +57,10 @@ TEST(ParametersTest, PutsWhatDecaysFirstAndNormsAndBiasesLast) {
   static_cast<void>(Parameters(spec, DType::F32, plan));
   Arena arena = Arena::reserve(plan.persistent_bytes(), 0);
   const Parameters parameters(spec, DType::F32, arena);
-  const float* const border = parameters.values().f32() + parameters.decayed_elements();
+  ASSERT_EQ(parameters.trained().size(), 2U);
+  EXPECT_TRUE(parameters.trained()[0].decays);
+  EXPECT_FALSE(parameters.trained()[1].decays);
+  const float* const border = parameters.trained()[1].values.f32();
   for (const Parameters::Named& named : parameters.named()) {
     const bool decays = named.name.find("norm") == std::string::npos &&
                         named.name.find("bias") == std::string::npos;

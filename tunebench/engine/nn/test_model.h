@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,33 +56,45 @@ inline data::MicroBatch test_batch(const model::ModelSpec& spec, std::int64_t sa
 
 class TestModel {
  public:
+  using Attach = std::function<void(Parameters&)>;
+
+  /// `attach` puts something around the projections before the model is made of them.
   TestModel(const model::ModelSpec& spec, const CausalLM::Options& options, DType dtype,
-            std::uint64_t seed = 7)
+            std::uint64_t seed = 7, const Training& training = {}, const Attach& attach = {})
       : ops(make_ref_ops(dtype)), plan_(Arena::plan_only()), arena_(Arena::plan_only()) {
     {
-      const Parameters planned(spec, dtype, plan_);
+      Parameters planned(spec, dtype, plan_, training);
+      if (attach) {
+        attach(planned);
+      }
       CausalLM planned_model(spec, planned, options, plan_);
       planned_model.dry_run();
     }
     arena_ = Arena::reserve(plan_.persistent_bytes(), plan_.scratch_high_water());
-    parameters = std::make_unique<Parameters>(spec, dtype, arena_);
+    parameters = std::make_unique<Parameters>(spec, dtype, arena_, training);
+    if (attach) {
+      attach(*parameters);
+    }
     model = std::make_unique<CausalLM>(spec, *parameters, options, arena_);
     std::uint64_t stream = 0;
-    for (const Parameters::Named& named : parameters->named()) {
-      ++stream;
-      const View value = named.parameter.value;
-      const double centre = named.initial == Parameters::Initial::One ? 1.0 : 0.0;
-      for (std::int64_t i = 0; i < value.elements(); ++i) {
-        Matrix::set_element(value, i,
-                            centre + 0.4 * normal(seed, stream, static_cast<std::uint64_t>(i)));
+    for (const std::vector<Parameters::Named>* list :
+         {&parameters->named(), &parameters->added()}) {
+      for (const Parameters::Named& named : *list) {
+        ++stream;
+        const View value = named.parameter.value;
+        const double centre = named.initial == Parameters::Initial::One ? 1.0 : 0.0;
+        for (std::int64_t i = 0; i < value.elements(); ++i) {
+          Matrix::set_element(value, i,
+                              centre + 0.4 * normal(seed, stream, static_cast<std::uint64_t>(i)));
+        }
       }
     }
   }
 
   double forward_backward(const data::MicroBatch& batch, bool accumulate = false,
-                          double gradient_scale = 1.0) {
+                          double gradient_scale = 1.0, const Chance& chance = {}) {
     const CausalLM::Losses losses =
-        model->forward_backward(*ops, batch, gradient_scale, accumulate);
+        model->forward_backward(*ops, batch, gradient_scale, accumulate, chance);
     return losses.tokens + losses.router;
   }
 

@@ -1,8 +1,11 @@
 #include "tunebench/engine/ops/ops.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
+
+#include "tunebench/base/error.h"
 
 namespace tunebench::engine {
 namespace {
@@ -58,6 +61,7 @@ class PlanningOps final : public Ops {
   void soft_cap(double, View, View) override {}
   void soft_cap_backward(double, View, View, View) override {}
   double sum_squares(View) override { return 0; }
+  void dropout(const Dropout&, View, View, bool) override {}
   void adamw(View, View, View, View, const AdamwStep&) override {}
 
  private:
@@ -80,6 +84,12 @@ double alibi_slope(std::int64_t head, std::int64_t heads) {
 std::int64_t RealTokens::count() const {
   return lengths.empty() ? sequences.tokens()
                          : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+std::uint32_t Dropout::threshold() const {
+  TB_CHECK(probability >= 0.0 && probability < 1.0);
+  constexpr double kWords = 4294967296.0;
+  return static_cast<std::uint32_t>(std::min(probability * kWords, kWords - 1.0));
 }
 
 std::int64_t Ops::workspace_bytes(const Extents& /*largest*/) const {

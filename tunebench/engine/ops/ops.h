@@ -110,6 +110,22 @@ struct AdamwStep {
   double gradient_scale = 1.0;  ///< multiplies gradients first (clipping)
 };
 
+/// Which elements dropout keeps: a function of these fields and of where an element stands, so that
+/// the forward pass, a recompute and the backward pass agree and no mask is kept. Element c of row
+/// t of a matrix of C columns, in quarters of Q = ceil(C / 4), is dropped when word c / Q of
+/// philox(seed, stream, (first_row + t) * Q + c % Q) is below threshold().
+/// Source: Srivastava et al. 2014, Dropout, JMLR 15.
+struct Dropout {
+  double probability = 0.0;  ///< that an element becomes 0; below 1
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;    ///< which draw of this seed
+  std::int64_t first_row = 0;  ///< of the view, among all rows of the draw
+  /// Of 2^32 values of a word, how many drop an element.
+  [[nodiscard]] std::uint32_t threshold() const;
+  /// What kept elements are multiplied with, so that means stay.
+  [[nodiscard]] double kept_scale() const { return 1.0 / (1.0 - probability); }
+};
+
 /// The largest shapes that the calls of one model will have, for a backend's workspace.
 struct Extents {
   Sequences sequences;
@@ -280,6 +296,9 @@ class Ops {
   /// dx = dy * (1 - (y / cap)^2): the gradient of soft_cap from its result. dx may be dy.
   virtual void soft_cap_backward(double cap, View y, View dy, View dx) = 0;
   virtual double sum_squares(View x) = 0;
+  /// y (+)= x with elements dropped and the rest scaled; the gradient is the same call on dy. y may
+  /// be x when it is overwritten.
+  virtual void dropout(const Dropout& which, View x, View y, bool accumulate) = 0;
 
   // --- optimizer --------------------------------------------------------------------------------
   /// One pass over contiguous views of equal size.

@@ -1,21 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "tunebench/engine/core/trained_memory.h"
 #include "tunebench/engine/core/view.h"
 #include "tunebench/engine/ops/ops.h"
 
 namespace tunebench::engine {
-
-/// What the optimizer works on: flat memory of equal size. Weight decay touches the first
-/// `decayed_elements` of it.
-struct TrainedMemory {
-  View values;
-  View gradients;
-  View first_moments;
-  View second_moments;
-  std::int64_t decayed_elements = 0;
-};
 
 /// 2-norm of all gradients together.
 double gradient_norm(Ops& ops, View gradients);
@@ -24,12 +16,13 @@ double gradient_norm(Ops& ops, View gradients);
 /// max_norm <= 0. Source: torch.nn.utils.clip_grad_norm_.
 double clip_scale(double norm, double max_norm);
 
-/// AdamW over flat memory, two passes: with weight decay and without.
+/// AdamW over flat memory, one pass for each piece of it.
 class Adamw {
  public:
   explicit Adamw(double weight_decay) : weight_decay_(weight_decay) {}
 
-  void update(Ops& ops, const TrainedMemory& memory, double learning_rate, double gradient_scale);
+  void update(Ops& ops, std::span<const TrainedMemory> memory, double learning_rate,
+              double gradient_scale);
 
   /// Updates made so far; bias correction counts these.
   [[nodiscard]] std::int64_t updates() const { return updates_; }

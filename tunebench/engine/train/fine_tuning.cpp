@@ -10,6 +10,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 #include "tunebench/base/thread_pool.h"
+#include "tunebench/engine/methods/adapter_file.h"
 #include "tunebench/engine/nn/causal_lm.h"
 #include "tunebench/engine/nn/parameters.h"
 #include "tunebench/engine/optim/adamw.h"
@@ -20,26 +21,29 @@ namespace {
 
 /// Everything that lives in an arena. Made the same way for planning and for training.
 struct Network {
-  Network(const model::ModelSpec& spec, const FineTuningOptions& options, Recompute rung,
+  Network(const model::ModelSpec& given, const FineTuningOptions& options, Recompute rung,
           const Ops& ops, Arena& arena)
-      : parameters(spec, ops.dtype(), arena),
+      : method(options.method.get()),
+        spec(method == nullptr ? given : method->shape(given)),
+        parameters(spec, ops.dtype(), arena,
+                   method == nullptr ? Training{} : method->training(spec)),
+        adapters(attach()),
         model(spec, parameters,
               {.largest = {options.max_samples, options.max_length}, .recompute = rung}, arena),
         workspace(take_workspace(ops, arena)) {}
 
-  [[nodiscard]] TrainedMemory trained_memory() const {
-    return {.values = parameters.values(),
-            .gradients = parameters.gradients(),
-            .first_moments = parameters.first_moments(),
-            .second_moments = parameters.second_moments(),
-            .decayed_elements = parameters.decayed_elements()};
-  }
-
+  const Method* method;  ///< nullptr: the whole model is trained
+  model::ModelSpec spec;
   Parameters parameters;
+  std::vector<std::unique_ptr<Adapter>> adapters;
   CausalLM model;
   View workspace;
 
  private:
+  [[nodiscard]] std::vector<std::unique_ptr<Adapter>> attach() {
+    return method == nullptr ? std::vector<std::unique_ptr<Adapter>>()
+                             : method->attach(spec, parameters);
+  }
   [[nodiscard]] View take_workspace(const Ops& ops, Arena& arena) const {
     const auto element = static_cast<std::int64_t>(dtype_bytes(ops.dtype()));
     const std::int64_t bytes = ops.workspace_bytes(model.extents());
@@ -180,10 +184,17 @@ FineTuning::FineTuning(const model::ModelSource& source, const FineTuningOptions
   state_ = std::make_unique<State>(source, options, std::move(ops));
   State& state = *state_;
   state.ops->use_workspace(state.network.workspace);
+  Network& network = state.network;
   if (source.random_weights()) {
-    draw_weights(source.spec, options.seed, rounding, state.network.parameters);
+    draw_weights(source.spec, options.seed, rounding, network.parameters);
   } else {
-    load_weights(source, rounding, state.network.parameters);
+    load_weights(source, rounding, network.parameters);
+  }
+  if (!options.adapter.empty()) {
+    TB_CHECK(network.method != nullptr);
+    load_adapter(options.adapter, *network.method, network.spec, network.parameters);
+  } else if (network.method != nullptr) {
+    network.method->begin(network.spec, options.seed, network.parameters);
   }
   flush_denormals_in_this_thread();
 }
@@ -211,12 +222,15 @@ StepResult FineTuning::step(std::span<const data::MicroBatch> micro_batches) {
 
   CausalLM::Losses sum;
   bool accumulate = false;
+  Chance chance{
+      .drops = true, .seed = state.options.seed, .step = static_cast<std::uint64_t>(state.steps)};
   for (const data::MicroBatch& batch : micro_batches) {
     const CausalLM::Losses losses =
-        state.network.model.forward_backward(*state.ops, batch, gradient_scale, accumulate);
+        state.network.model.forward_backward(*state.ops, batch, gradient_scale, accumulate, chance);
     sum.tokens += losses.tokens;
     sum.router += losses.router;
     accumulate = true;
+    chance.first_row += batch.tokens();
   }
 
   StepResult result;
@@ -226,7 +240,7 @@ StepResult FineTuning::step(std::span<const data::MicroBatch> micro_batches) {
   result.learning_rate = state.options.schedule.rate(state.steps++);
   result.finite = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
   if (result.finite) {
-    state.optimizer.update(*state.ops, state.network.trained_memory(), result.learning_rate,
+    state.optimizer.update(*state.ops, state.network.parameters.trained(), result.learning_rate,
                            clip_scale(result.grad_norm, state.options.max_grad_norm));
   }
   return result;
@@ -235,6 +249,17 @@ StepResult FineTuning::step(std::span<const data::MicroBatch> micro_batches) {
 void FineTuning::logits(const data::MicroBatch& batch, View logits) {
   state_->check_batch(batch);
   state_->network.model.logits(*state_->ops, batch, logits);
+}
+
+void FineTuning::save_adapter(const std::filesystem::path& folder,
+                              std::string_view base_model) const {
+  const Network& network = state_->network;
+  TB_CHECK(network.method != nullptr);
+  engine::save_adapter(folder, *network.method, network.spec, network.parameters, base_model);
+}
+
+std::int64_t FineTuning::trained_parameters() const {
+  return state_->network.parameters.trained_elements();
 }
 
 Recompute FineTuning::recompute() const {

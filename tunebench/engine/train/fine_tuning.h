@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "tunebench/data/batch.h"
 #include "tunebench/engine/core/arena.h"
 #include "tunebench/engine/core/view.h"
+#include "tunebench/engine/methods/method.h"
 #include "tunebench/engine/nn/recompute.h"
 #include "tunebench/engine/ops/ops.h"
 #include "tunebench/engine/optim/schedule.h"
@@ -22,13 +24,15 @@ struct FineTuningOptions {
   std::int64_t max_length = 512;
   std::string torch_dtype =
       "bfloat16";                 ///< weights are rounded to it when loaded; masters are float32
-  std::uint64_t seed = 1;         ///< of random weights
+  std::uint64_t seed = 1;         ///< of random weights, of what a method adds, of dropout
   bool allow_recompute = true;    ///< gradient_checkpointing
   std::int64_t memory_bytes = 0;  ///< what may be used; 0: no bound
   bool exceed_memory = false;     ///< when no rung fits, take the smallest instead of failing
   double weight_decay = 0.0;
   double max_grad_norm = 1.0;  ///< <= 0: no clipping
   Schedule schedule;
+  std::shared_ptr<const Method> method;  ///< nullptr: the whole model is trained
+  std::filesystem::path adapter;         ///< folder whose tensors the method begins with; or empty
 };
 
 struct StepResult {
@@ -40,10 +44,11 @@ struct StepResult {
   bool finite = true;  ///< false: the update was skipped
 };
 
-/// Full fine-tuning of a model of one of model::families(): owns weights, gradients, moments and
-/// activations, all planned before the first step. After the first step nothing is allocated.
+/// Fine-tuning of a model of one of model::families(), whole or with a method: owns weights,
+/// gradients, moments and activations, all planned before the first step. After the first step
+/// nothing is allocated.
 /// Errors: OutOfMemory with the bytes needed and available when no allowed rung fits; those of
-/// SafetensorsSet while loading.
+/// SafetensorsSet and load_adapter while loading; those of Method::training.
 class FineTuning {
  public:
   FineTuning(const model::ModelSource& source, const FineTuningOptions& options,
@@ -78,8 +83,12 @@ class FineTuning {
   [[nodiscard]] std::int64_t memory_high_water() const;
   [[nodiscard]] const Ops& ops() const;
 
-  /// A tensor under its Hugging Face name, and its gradient in the last step (before clipping).
-  /// Errors: NotFound.
+  /// Writes a PEFT folder; only with a method. Errors: Io.
+  void save_adapter(const std::filesystem::path& folder, std::string_view base_model) const;
+  [[nodiscard]] std::int64_t trained_parameters() const;
+
+  /// A tensor under its Hugging Face name, one that a method adds under PEFT's, and its gradient in
+  /// the last step (before clipping). A frozen one has none: no rows. Errors: NotFound.
   [[nodiscard]] View parameter(std::string_view name) const;
   [[nodiscard]] View gradient(std::string_view name) const;
 

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "tunebench/base/files.h"
-#include "tunebench/base/json.h"
 #include "tunebench/engine/core/compare.h"
 #include "tunebench/engine/core/matrix.h"
 #include "tunebench/engine/train/fine_tuning.h"
@@ -22,44 +21,6 @@
 
 namespace tunebench::engine {
 namespace {
-
-// Both sides compute in float32 in different orders.
-constexpr double kTensorTolerance = 1e-4;
-constexpr double kLossTolerance = 1e-5;
-
-std::vector<std::int32_t> integers(const Json& list) {
-  std::vector<std::int32_t> numbers;
-  for (const Json& number : list.as_array()) {
-    numbers.push_back(static_cast<std::int32_t>(number.as_int()));
-  }
-  return numbers;
-}
-
-Matrix stored_matrix(const model::SafetensorsSet& set, const std::string& name, const View& like) {
-  const model::StoredTensor* const tensor = set.find(name);
-  TB_CHECK(tensor != nullptr && tensor->elements() == like.elements());
-  Matrix matrix(like.rows, like.cols, DType::F32);
-  set.read_float32(*tensor, {matrix.view().f32(), static_cast<std::size_t>(like.elements())});
-  return matrix;
-}
-
-/// Where a gradient is zero but for rounding - keys that are not rotated do not depend on their
-/// bias - AdamW makes steps of full size of the rounding, and neither side's are right. There
-/// `got` becomes `wanted`, after a look that it went no further than `farthest`.
-void take_out_noise(View got, View wanted, View gradient, double farthest) {
-  constexpr double kNoise = 1e-5;
-  double largest = 0;
-  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
-    largest = std::max(largest, std::abs(Matrix::element(gradient, i)));
-  }
-  for (std::int64_t i = 0; i < gradient.elements(); ++i) {
-    if (std::abs(Matrix::element(gradient, i)) < kNoise * largest) {
-      const double target = Matrix::element(wanted, i);
-      EXPECT_LE(std::abs(Matrix::element(got, i) - target), farthest);
-      Matrix::set_element(got, i, target);
-    }
-  }
-}
 
 class GoldenTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
@@ -74,18 +35,7 @@ class GoldenTest : public testing::TestWithParam<std::tuple<std::string, std::st
     return recorded_.at("grad_norms").as_array().at(step).as_double();
   }
 
-  [[nodiscard]] data::MicroBatch batch() const {
-    data::MicroBatch batch;
-    batch.samples = recorded_.at("samples").as_int();
-    batch.length = recorded_.at("length").as_int();
-    batch.ids = integers(recorded_.at("ids"));
-    batch.labels = integers(recorded_.at("labels"));
-    batch.lengths.resize(static_cast<std::size_t>(batch.samples));
-    for (const std::int32_t row : integers(recorded_.at("real_rows"))) {
-      ++batch.lengths[static_cast<std::size_t>(row / batch.length)];
-    }
-    return batch;
-  }
+  [[nodiscard]] data::MicroBatch batch() const { return recorded_batch(recorded_); }
 
   [[nodiscard]] FineTuning fine_tuning() const {
     FineTuningOptions options;
@@ -157,7 +107,7 @@ TEST_P(GoldenTest, ParametersAfterThreeClippedAdamwStepsAreThoseOfPyTorch) {
     Matrix wanted = stored_matrix(trained, name, got);
     if (name.ends_with(".bias")) {
       Matrix gradient = stored_matrix(gradients, name, got);
-      take_out_noise(got, wanted.view(), gradient.view(), farthest);
+      EXPECT_LE(take_out_noise(got, wanted.view(), gradient.view()), farthest);
     }
     EXPECT_LT(relative_difference(got, wanted.view()), kTensorTolerance) << name;
   }
@@ -167,12 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
                          testing::Combine(testing::ValuesIn(golden_cases(TB_GOLDEN_FOLDER)),
                                           testing::ValuesIn(test_backends())),
                          [](const testing::TestParamInfo<GoldenTest::ParamType>& test) {
-                           std::string name =
-                               std::get<0>(test.param) + "_" + std::get<1>(test.param);
-                           std::replace_if(
-                               name.begin(), name.end(),
-                               [](char letter) { return letter == '-' || letter == '/'; }, '_');
-                           return name;
+                           return golden_name(test.param);
                          });
 
 }  // namespace

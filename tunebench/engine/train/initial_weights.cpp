@@ -13,6 +13,7 @@
 #include "tunebench/base/files.h"
 #include "tunebench/base/random.h"
 #include "tunebench/base/thread_pool.h"
+#include "tunebench/model/model_family.h"
 #include "tunebench/model/safetensors.h"
 #include "tunebench/model/weight_check.h"
 
@@ -69,19 +70,27 @@ std::array<float, 2> two_normals(std::uint32_t a, std::uint32_t b) {
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-void draw_tensor(const Parameters::Named& tensor, std::uint64_t seed, double deviation,
+void draw_tensor(const View& to, std::string_view name, std::uint64_t seed, double deviation,
                  WeightRounding rounding, ThreadPool& pool) {
-  const View& to = tensor.parameter.value;
   const std::int64_t elements = to.elements();
   pool.for_each_task((elements + kPiece - 1) / kPiece, [&](std::int64_t task, int /*thread*/) {
     std::array<float, kPiece> buffer;  // NOLINT(*-member-init): filled below
     const std::int64_t first = task * kPiece;
     const std::span<float> values(buffer.data(),
                                   static_cast<std::size_t>(std::min(kPiece, elements - first)));
-    draw_normal(seed, tensor.name, first, deviation, values);
+    draw_normal(seed, name, first, deviation, values);
     round_weights(values, rounding);
     put(values, to, first);
   });
+}
+
+/// The tensor that a parameter begins as. A head that was untied to be trained apart begins as the
+/// embedding.
+std::string beginning_of(const model::ModelSpec& spec, const std::string& name) {
+  const model::TensorNames& names = model::family_of(spec).names;
+  return spec.tied_head && name == fmt::format("{}.weight", names.head)
+             ? fmt::format("{}.weight", names.embedding)
+             : name;
 }
 
 }  // namespace
@@ -108,7 +117,8 @@ void load_weights(const model::ModelSource& source, WeightRounding rounding,
   std::vector<float> buffer;
   for (const Parameters::Named& tensor : parameters.named()) {
     const View& to = tensor.parameter.value;
-    const model::StoredTensor* const from = model::find_weight(stored, tensor.name);
+    const model::StoredTensor* const from =
+        model::find_weight(stored, beginning_of(source.spec, tensor.name));
     if (from == nullptr || from->elements() != to.elements()) {
       throw Error(ErrorCode::Corrupt,
                   fmt::format("{}: tensor '{}' {}; get the model again",
@@ -137,7 +147,8 @@ void draw_weights(const model::ModelSpec& spec, std::uint64_t seed, WeightRoundi
   for (const Parameters::Named& tensor : parameters.named()) {
     switch (tensor.initial) {
       case Parameters::Initial::Normal:
-        draw_tensor(tensor, seed, spec.initializer_range, rounding, pool);
+        draw_tensor(tensor.parameter.value, beginning_of(spec, tensor.name), seed,
+                    spec.initializer_range, rounding, pool);
         break;
       case Parameters::Initial::One:
         for (std::int64_t i = 0; i < tensor.parameter.value.elements(); ++i) {

@@ -11,6 +11,7 @@
 
 #include "tunebench/base/files.h"
 #include "tunebench/base/text.h"
+#include "tunebench/engine/methods/method.h"
 #include "tunebench/engine/train/golden_cases.h"
 #include "tunebench/model/model_family.h"
 #include "tunebench/model/model_source.h"
@@ -24,8 +25,8 @@ constexpr std::string_view kIntroduction =
 
 Made from the tables in the code by `SupportDocument.IsWhatTheTablesSay` of tb_engine_train_tests; with TB_UPDATE_DOCS=1 it is written. A "yes"
 is tested: `GoldenTest` compares logits, loss, every gradient and three AdamW steps with PyTorch and transformers to 1e-4 on each recorded model,
-`FamiliesTest` lets each learn one batch by heart, compares the recompute rungs bit by bit and the planned memory with the used one, and loads each
-stored type. What is not supported is refused by name before anything is computed, with the reason that stands here.
+`FamiliesTest` lets each learn one batch by heart with every method, compares the recompute rungs bit by bit and the planned memory with the used one, and
+loads each stored type; `AdapterTest` compares what PEFT computes for adapters, and that they are saved as PEFT stores them. What is not supported is refused by name before anything is computed, with the reason that stands here.
 
 )";
 
@@ -38,8 +39,10 @@ The same for every family above.
 | what | |
 |---|---|
 | full fine-tuning | yes |
-| LoRA, DoRA, IA3, prompt tuning, LLaMA-Adapter | not yet: refused by name |
+| LoRA | r, alpha, dropout, rank-stabilised; targets by names, all-linear, expression or family; bias none, all, lora_only; modules_to_save. Refused: adapters of head and embedding, rank_pattern, alpha_pattern, layers_to_transform, ways to begin that change the base |
+| DoRA, IA3, prompt tuning, LLaMA-Adapter | not yet: refused by name |
 | GPTQ-LoRA, QLoRA | not yet: refused by name |
+| adapters | PEFT folders are read and written |
 | recompute (`gradient_checkpointing`) | yes, four rungs |
 | weights in safetensors, sharded or not: F32, F16, BF16 | yes |
 | `torch_dtype` float32, bfloat16, float16 | yes: weights are rounded to it when loaded, masters and arithmetic are float32 |
@@ -106,18 +109,27 @@ std::map<std::string, std::vector<std::string>> recorded_models() {
 
 std::string families_table() {
   auto recorded = recorded_models();
-  std::string text =
-      "## Families\n\n| model_type | architecture | positions | norm | feed-forward | window | "
-      "full | "
-      "recorded models |\n|---|---|---|---|---|---|---|---|\n";
+  std::string methods_head;
+  std::string methods_line;
+  std::string methods_cells;
+  for (const MethodKind& method : methods()) {
+    methods_head += fmt::format("{} | ", method.title);
+    methods_line += "---|";
+    methods_cells += "yes | ";
+  }
+  std::string text = fmt::format(
+      "## Families\n\n| model_type | architecture | positions | norm | feed-forward | "
+      "window | full | {}recorded models |\n|---|---|---|---|---|---|---|{}---|\n",
+      methods_head, methods_line);
   for (const model::Family& family : model::families()) {
     model::ModelSpec spec;
     spec.positions = family.positions;
     const std::vector<std::string>& models = recorded[std::string(family.model_type)];
     EXPECT_FALSE(models.empty()) << family.model_type << " has no recorded model";
-    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | yes | {} |\n", family.model_type,
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | yes | {}{} |\n", family.model_type,
                         family.architecture, positions_text(spec), norm_text(family),
-                        feed_forward_text(family), window_text(family), join(models, ", "));
+                        feed_forward_text(family), window_text(family), methods_cells,
+                        join(models, ", "));
   }
   text +=
       "\nRoPE scalings: linear, dynamic, llama3, yarn, longrope. Activations: silu, gelu, its tanh "

@@ -309,6 +309,15 @@ class CpuOps final : public cpu::ExpertOps {
     return total_of_partial_sums();
   }
 
+  void dropout(const Dropout& which, View x, View y, bool accumulate) override {
+    TB_DCHECK(same_shape(x, y));
+    by_rows(x.rows, [&](std::int64_t begin, std::int64_t count, int) {
+      Dropout part = which;
+      part.first_row += begin;
+      cpu::dropout_rows(part, x.row_range(begin, count), y.row_range(begin, count), accumulate);
+    });
+  }
+
   void adamw(View parameters, View gradients, View first_moment, View second_moment,
              const AdamwStep& step) override {
     TB_DCHECK(parameters.contiguous() && gradients.contiguous());

@@ -341,6 +341,33 @@ TEST(CpuOps, ScalesAlsoInPlace) {
   }
 }
 
+TEST(CpuOps, DropsTheSameElementsAsTheOracle) {
+  // Widths around whole vectors, more blocks than are drawn at once, and an index that carries
+  // from its lower half into its upper one in the middle of a row.
+  for (const std::int64_t cols : {1, 5, 45, 576, 1100}) {
+    const std::int64_t quarter = (cols + 3) / 4;
+    for (const std::int64_t first_row : {std::int64_t{0}, (std::int64_t{1} << 32) / quarter - 1}) {
+      const Dropout which{
+          .probability = 0.3, .seed = 0x123456789abcU, .stream = 77, .first_row = first_row};
+      for (const bool accumulate : {false, true}) {
+        expect_like_the_oracle({.name = "dropout",
+                                .arguments = {{Role::In, 7, cols, 3},
+                                              {accumulate ? Role::InOut : Role::Out, 7, cols, 1}},
+                                .run = [which, accumulate](Ops& ops, const Views& v) {
+                                  ops.dropout(which, v[0], v[1], accumulate);
+                                  return 0.0;
+                                }});
+      }
+    }
+  }
+  expect_like_the_oracle({.name = "dropout in place",
+                          .arguments = {{Role::InOut, 9, 33, 2}},
+                          .run = [](Ops& ops, const Views& v) {
+                            ops.dropout({.probability = 0.1, .seed = 1}, v[0], v[0], false);
+                            return 0.0;
+                          }});
+}
+
 TEST(CpuOps, CapsAlsoInPlace) {
   // Small numbers, where the cap does next to nothing, and such that reach it.
   for (const double deviation : {1e-3, 1.0, 60.0}) {

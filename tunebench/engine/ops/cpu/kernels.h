@@ -62,6 +62,9 @@ void scale_rows(View y, const float* factors);
 /// out[row] = sum of a[row] * b[row].
 void dot_rows(View a, View b, float* out);
 
+// --- dropout.cpp ------------------------------------------------------------------------------
+void dropout_rows(const Dropout& which, View x, View y, bool accumulate);
+
 // --- activation.cpp ---------------------------------------------------------------------------
 void gated_rows(Activation activation, View gate_up, View h);
 void gated_backward_rows(Activation activation, View gate_up, View dh, View dgate_up);

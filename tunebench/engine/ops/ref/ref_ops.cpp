@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/random.h"
 #include "tunebench/engine/ops/ops.h"
 #include "tunebench/engine/ops/ref/activations.h"
 #include "tunebench/engine/ops/ref/attention_loops.h"
@@ -332,6 +333,22 @@ class RefOps final : public Ops {
       sum += dot(row<T>(x, t), row<T>(x, t), x.cols);
     }
     return sum;
+  }
+
+  void dropout(const Dropout& which, View x, View y, bool accumulate) override {
+    TB_DCHECK(same_shape(x, y));
+    const std::int64_t quarter = (x.cols + 3) / 4;
+    const std::uint32_t threshold = which.threshold();
+    for (std::int64_t t = 0; t < x.rows; ++t) {
+      for (std::int64_t j = 0; j < x.cols; ++j) {
+        const auto block =
+            static_cast<std::uint64_t>((which.first_row + t) * quarter + j % quarter);
+        const std::uint32_t word =
+            philox(which.seed, which.stream, block)[static_cast<std::size_t>(j / quarter)];
+        const double kept = double{row<T>(x, t)[j]} * which.kept_scale();
+        store(row<T>(y, t)[j], word < threshold ? 0.0 : kept, accumulate);
+      }
+    }
   }
 
   void adamw(View parameters, View gradients, View first_moment, View second_moment,

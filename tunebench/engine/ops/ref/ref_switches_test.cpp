@@ -303,6 +303,83 @@ TEST_F(RefSwitchesTest, SoftCapGradientMatchesSlopes) {
   expect_slope(f, x, dx);
 }
 
+TEST_F(RefSwitchesTest, DropoutIsItsOwnGradient) {
+  const Dropout which{.probability = 0.3, .seed = 5, .stream = 9, .first_row = 2};
+  Matrix x = random(4, 11);
+  Matrix dy = random(4, 11);
+  Matrix y = zeros(4, 11);
+  const auto f = [&] {
+    ops_->dropout(which, x.view(), y.view(), false);
+    return inner_product(y.view(), dy.view());
+  };
+  Matrix dx = zeros(4, 11);
+  ops_->dropout(which, dy.view(), dx.view(), false);
+  expect_slope(f, x, dx);
+  Matrix sum = random(4, 11);
+  Matrix wanted = zeros(4, 11);
+  for (std::int64_t i = 0; i < 44; ++i) {
+    wanted.set(i, sum.get(i) + y.get(i));
+  }
+  ops_->dropout(which, x.view(), sum.view(), true);
+  for (std::int64_t i = 0; i < 44; ++i) {
+    EXPECT_DOUBLE_EQ(sum.get(i), wanted.get(i));
+  }
+}
+
+TEST_F(RefSwitchesTest, DropoutTakesItsShareAndKeepsTheMean) {
+  constexpr std::int64_t kRows = 200;
+  constexpr std::int64_t kCols = 501;
+  constexpr double kCount = static_cast<double>(kRows * kCols);
+  Matrix x = zeros(kRows, kCols);
+  ops_->fill(x.view(), 1.0);
+  for (const double probability : {0.0, 0.05, 0.5, 0.9}) {
+    Matrix y = zeros(kRows, kCols);
+    ops_->dropout({.probability = probability, .seed = 1, .stream = 2}, x.view(), y.view(), false);
+    double dropped = 0;
+    double neighbours = 0;
+    for (std::int64_t i = 0; i < kRows * kCols; ++i) {
+      const bool zero = y.get(i) == 0.0;
+      EXPECT_TRUE(zero || y.get(i) == 1.0 / (1.0 - probability));
+      dropped += zero ? 1.0 : 0.0;
+      neighbours += zero && i > 0 && y.get(i - 1) == 0.0 ? 1.0 : 0.0;
+    }
+    // Five standard deviations of a binomial; neighbours fall together no more often than by
+    // chance.
+    const auto near = [&](double chance) {
+      return 5.0 * std::sqrt(chance * (1.0 - chance) / kCount);
+    };
+    EXPECT_NEAR(dropped / kCount, probability, near(probability));
+    const double both = probability * probability;
+    EXPECT_NEAR(neighbours / kCount, both, 2.0 * near(both));
+  }
+}
+
+TEST_F(RefSwitchesTest, DropoutDependsOnSeedStreamAndRowAlone) {
+  Matrix x = zeros(6, 40);
+  ops_->fill(x.view(), 1.0);
+  const auto mask = [&](const Dropout& which, std::int64_t rows) {
+    Matrix y = zeros(rows, 40);
+    ops_->dropout(which, x.view().row_range(0, rows), y.view(), false);
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < rows * 40; ++i) {
+      values.push_back(y.get(i));
+    }
+    return values;
+  };
+  const Dropout which{.probability = 0.5, .seed = 3, .stream = 4};
+  const std::vector<double> whole = mask(which, 6);
+  EXPECT_EQ(mask(which, 6), whole);
+  Dropout later = which;
+  later.first_row = 4;
+  EXPECT_EQ(mask(later, 2), std::vector<double>(whole.begin() + 160, whole.end()));
+  Dropout other = which;
+  other.seed = 5;
+  EXPECT_NE(mask(other, 6), whole);
+  other = which;
+  other.stream = 5;
+  EXPECT_NE(mask(other, 6), whole);
+}
+
 TEST_F(RefSwitchesTest, Scales) {
   Matrix x = random(2, 3);
   Matrix y = zeros(2, 3);

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tunebench/engine/core/view.h"
+
+namespace tunebench::engine {
+
+/// Uniform numbers in [-bound, bound) into a contiguous tensor. Depends on seed and name only.
+void draw_uniform(std::uint64_t seed, std::string_view name, double bound, const View& to);
+
+/// Standard normal numbers, likewise.
+void draw_standard_normal(std::uint64_t seed, std::string_view name, const View& to);
+
+}  // namespace tunebench::engine
