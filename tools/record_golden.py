@@ -122,8 +122,18 @@ CASES = {
         EXPERTS, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=6, norm_topk_prob=True,
         head_dim=6)),
     "olmoe/whole-qk-norm": ("Olmoe", dict(EXPERTS, num_experts=4, num_experts_per_tok=2)),
+    # The text side of a model that sees images, fed with text alone. The head is that of the whole
+    # here, and it does not divide the logits of a Granite by logits_scaling.
+    "llava_next/granite": ("LlavaNext", dict(
+        image_token_index=5, tie_word_embeddings=True,
+        text_config=dict(SMALL, model_type="granite", embedding_multiplier=6.0,
+                         residual_multiplier=0.4, logits_scaling=1.0, attention_multiplier=0.2,
+                         tie_word_embeddings=True),
+        vision_config=dict(model_type="clip_vision_model", hidden_size=8, intermediate_size=8,
+                           num_hidden_layers=1, num_attention_heads=2, image_size=4, patch_size=2,
+                           projection_dim=8))),
 }
-OWN_SIZES = ("GPTBigCode", "Bloom")
+OWN_SIZES = ("GPTBigCode", "Bloom", "LlavaNext")
 # Small enough that each step is clipped.
 CLIPPED_AT = {"granite/multipliers": 0.1, "granite/biased": 0.1, "granitemoehybrid/dense": 0.1,
               "granitemoe/router-loss": 0.1, "granitemoeshared/shared-expert": 0.1}
@@ -134,6 +144,8 @@ def make_model(case):
     if kind not in OWN_SIZES:
         settings = {**(FIRST if case.startswith("llama/") else SMALL), **settings}
     config_class, model_class = kind + "Config", kind + "ForCausalLM"
+    if kind == "LlavaNext":
+        model_class = "LlavaNextForConditionalGeneration"
     if kind == "Gemma3":
         config_class = "Gemma3TextConfig"
     config = getattr(transformers, config_class)(**settings)
@@ -158,7 +170,12 @@ def is_norm(name):
 
 def config_document(config, model):
     """config.json in the words that older versions of transformers read, too."""
-    document = json.loads(config.to_json_string())
+    return with_older_words(json.loads(config.to_json_string()), type(model).__name__)
+
+
+def with_older_words(document, architecture):
+    if "text_config" in document:
+        document["text_config"] = with_older_words(document["text_config"], None)
     parameters = document.pop("rope_parameters", None) or {}
     if "full_attention" in parameters:
         document["rope_parameters"] = parameters
@@ -169,7 +186,8 @@ def config_document(config, model):
         if parameters.get("rope_type", "default") != "default":
             document["rope_scaling"] = {k: v for k, v in parameters.items()
                                         if k not in ("rope_theta", "partial_rotary_factor")}
-    document["architectures"] = [type(model).__name__]
+    if architecture:
+        document["architectures"] = [architecture]
     document["torch_dtype"] = document.pop("dtype", None) or "float32"
     return {key: value for key, value in sorted(document.items()) if not key.startswith("_")}
 
@@ -188,7 +206,7 @@ def tensors(model, pick):
     head_is_tied = model.config.tie_word_embeddings
     picked = {name: pick(weight).detach().clone().contiguous()
               for name, weight in model.named_parameters()
-              if not (head_is_tied and name == "lm_head.weight")}
+              if not (head_is_tied and name == "lm_head.weight") and pick(weight) is not None}
     return {name: tensor.clone().contiguous()
             for name, tensor in revert_weight_conversion(model, picked).items()}
 
@@ -196,7 +214,7 @@ def tensors(model, pick):
 def record(case, folder):
     torch.manual_seed(list(CASES).index(case) + 1)
     config, model = make_model(case)
-    ids, labels = make_batch(config.vocab_size)
+    ids, labels = make_batch(config.get_text_config().vocab_size)
     mask = torch.ones_like(ids)
     mask[1, LENGTH - 3:] = 0
 

@@ -15,6 +15,7 @@
 #include "tunebench/model/model_family.h"
 #include "tunebench/model/model_spec.h"
 #include "tunebench/model/position_config.h"
+#include "tunebench/model/text_side.h"
 
 namespace tunebench::model {
 namespace {
@@ -229,9 +230,7 @@ ModelSpec shape_of_family(const Family& family, std::string_view origin) {
   return spec;
 }
 
-}  // namespace
-
-ModelSpec parse_model_config(const Json& config, std::string_view origin) {
+ModelSpec parse_text_model(const Json& config, std::string_view origin) {
   ConfigReader reader(config, origin);
   const Family& family = read_family(reader);
   refuse_quantized(reader);
@@ -255,6 +254,21 @@ ModelSpec parse_model_config(const Json& config, std::string_view origin) {
   read_token_ids(reader, spec);
   refuse_what_alters(reader);
   report_unknown(reader);
+  return spec;
+}
+
+}  // namespace
+
+ModelSpec parse_model_config(const Json& config, std::string_view origin) {
+  if (!has_text_side(config)) {
+    return parse_text_model(config, origin);
+  }
+  ConfigReader reader(config, origin);
+  const Json text_side = text_side_config(reader);
+  report_unknown(reader);
+  ModelSpec spec = parse_text_model(text_side, fmt::format("{}: text_config", origin));
+  spec.name = std::string(origin);
+  spec.tensor_prefix = kTextSidePrefix;
   return spec;
 }
 

@@ -1,11 +1,13 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "tunebench/base/error.h"
 #include "tunebench/model/model_family.h"
 #include "tunebench/model/model_spec.h"
 #include "tunebench/model/position_config.h"
+#include "tunebench/model/text_side.h"
 
 namespace tunebench::model {
 namespace {
@@ -86,7 +88,7 @@ Json model_config_json(const ModelSpec& spec) {
   if (family.write_own != nullptr) {
     family.write_own(spec, config);
   }
-  return config;
+  return spec.tensor_prefix.empty() ? config : with_text_side(std::move(config));
 }
 
 }  // namespace tunebench::model

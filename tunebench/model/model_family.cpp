@@ -346,7 +346,6 @@ const std::vector<RefusedModelType>& refused_model_types() {
       {"bamba", kNoStateSpace},
       {"gemma3", kNoVision},
       {"llava", kNoVision},
-      {"llava_next", kNoVision},
       {"mllama", kNoVision},
       {"qwen2_vl", kNoVision},
       {"qwen2_5_vl", kNoVision},

@@ -54,8 +54,9 @@ struct ExpertsSpec {
 /// Letters as everywhere: D width, H heads, K kv-heads, E head width, F feed-forward width,
 /// V vocabulary.
 struct ModelSpec {
-  std::string name;        ///< preset name, or the folder it was read from
-  std::string model_type;  ///< of config.json: one of families()
+  std::string name;           ///< preset name, or the folder it was read from
+  std::string model_type;     ///< of config.json: one of families()
+  std::string tensor_prefix;  ///< of every tensor's name: of the text side of a larger model
   std::int64_t vocabulary = 0;
   std::int64_t width = 0;
   std::int64_t layers = 0;

@@ -117,6 +117,9 @@ class GroupList {
   }
 
   void add(ParameterRole role, std::int64_t inputs, std::vector<Part> parts) {
+    for (Part& part : parts) {
+      part.name.insert(0, spec_.tensor_prefix);
+    }
     groups_.push_back({role, layer_, inputs, std::move(parts)});
   }
 

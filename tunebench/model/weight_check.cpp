@@ -14,13 +14,17 @@
 #include "tunebench/base/log.h"
 #include "tunebench/base/text.h"
 #include "tunebench/model/model_family.h"
+#include "tunebench/model/text_side.h"
 
 namespace tunebench::model {
 namespace {
 
-constexpr std::string_view kHead = "lm_head.weight";
+std::string head_of(const ModelSpec& spec) {
+  return spec.tensor_prefix + std::string(family_of(spec).names.head) + ".weight";
+}
 
-bool is_qkv_bias(std::string_view name) {
+bool is_qkv_bias(std::string_view name, const ModelSpec& spec) {
+  name.remove_prefix(name.starts_with(spec.tensor_prefix) ? spec.tensor_prefix.size() : 0);
   return name.starts_with("model.layers.") &&
          (name.ends_with(".self_attn.q_proj.bias") || name.ends_with(".self_attn.k_proj.bias") ||
           name.ends_with(".self_attn.v_proj.bias"));
@@ -50,7 +54,7 @@ void decide_qkv_bias(const SafetensorsSet& weights, const std::string& where, Mo
   }
   const bool stored =
       std::any_of(weights.tensors().begin(), weights.tensors().end(),
-                  [](const StoredTensor& tensor) { return is_qkv_bias(tensor.name); });
+                  [&](const StoredTensor& tensor) { return is_qkv_bias(tensor.name, spec); });
   if (stored && !spec.qkv_bias) {
     log_warning(
         fmt::format("{}: q, k and v biases are stored although config.json does not "
@@ -67,7 +71,7 @@ void decide_qkv_bias(const SafetensorsSet& weights, const std::string& where, Mo
 }
 
 void check_expected(const SafetensorsSet& weights, const std::string& where,
-                    const std::vector<TensorShape>& expected) {
+                    const std::vector<TensorShape>& expected, const std::string& head) {
   std::vector<std::string> missing;
   for (const TensorShape& tensor : expected) {
     const StoredTensor* stored = find_weight(weights, tensor.name);
@@ -93,9 +97,8 @@ void check_expected(const SafetensorsSet& weights, const std::string& where,
         missing.size() > 1 ? fmt::format(" and {} more are", missing.size() - 1) : " is";
     throw Error(
         ErrorCode::InvalidInput,
-        fmt::format(
-            "{}: tensor '{}'{} missing from the weights{}", where, missing.front(), more,
-            missing.front() == kHead ? "; config.json says tie_word_embeddings false" : ""));
+        fmt::format("{}: tensor '{}'{} missing from the weights{}", where, missing.front(), more,
+                    missing.front() == head ? "; config.json says tie_word_embeddings false" : ""));
   }
 }
 
@@ -119,20 +122,25 @@ void check_unexpected(const SafetensorsSet& weights, const std::string& where,
   for (const TensorShape& tensor : expected) {
     names.insert(find_weight(weights, tensor.name)->name);
   }
-  const std::string embedding = std::string(family_of(spec).names.embedding) + ".weight";
+  const std::string embedding =
+      spec.tensor_prefix + std::string(family_of(spec).names.embedding) + ".weight";
+  const std::string head = head_of(spec);
   std::int64_t leftovers = 0;
+  std::int64_t images = 0;
   for (const StoredTensor& tensor : weights.tensors()) {
     if (names.contains(tensor.name)) {
       continue;
     }
     if (is_leftover(tensor.name)) {
       ++leftovers;
-    } else if (tensor.name == kHead && spec.tied_head) {
+    } else if (!spec.tensor_prefix.empty() && looks_at_images(tensor.name)) {
+      ++images;
+    } else if (tensor.name == head && spec.tied_head) {
       if (!same_values(weights, tensor, *find_weight(weights, embedding))) {
         log_warning(
             fmt::format("{}: the stored {} differs from the embedding; config.json ties "
                         "them, so the embedding is used",
-                        where, kHead));
+                        where, head));
       }
     } else {
       throw Error(ErrorCode::InvalidInput,
@@ -140,6 +148,12 @@ void check_unexpected(const SafetensorsSet& weights, const std::string& where,
                               "tells",
                               where, excerpt(tensor.name), spec.model_type));
     }
+  }
+  if (images > 0) {
+    log_warning(
+        fmt::format("{}: {} tensors that look at images are not read; the text side alone "
+                    "is trained",
+                    where, images));
   }
   if (leftovers > 0) {
     log_warning(
@@ -165,7 +179,7 @@ void match_weights(const SafetensorsSet& weights, const std::filesystem::path& f
   refuse_quantized(weights, where);
   decide_qkv_bias(weights, where, spec);
   const std::vector<TensorShape> expected = tensor_shapes(spec);
-  check_expected(weights, where, expected);
+  check_expected(weights, where, expected, head_of(spec));
   check_unexpected(weights, where, expected, spec);
 }
 

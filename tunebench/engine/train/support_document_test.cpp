@@ -137,7 +137,15 @@ std::string families_table() {
       "unbalanced experts is part of the loss when config.json says `output_router_logits`, with "
       "`router_aux_loss_coef` as its share (docs/metrics.md). Router and experts are trained in "
       "full; adapters do not reach them. Refused: layers without experts among those with experts, "
-      "noise of the router.\n\nKnown and refused:\n\n| model_type | why |\n|---|---|\n";
+      "noise of the router.\n\n`llava_next` (LLaVA-Next, Granite Vision): the text side, a model "
+      "of any type above in "
+      "`text_config`, is read and trained alone, on text. Tensors that look at images are not "
+      "read, "
+      "and data sets with images are refused. A Granite divides its logits by `logits_scaling` "
+      "there, "
+      "too, as it was trained; transformers 5.24 does not.\n\nKnown and refused:\n\n| model_type | "
+      "why "
+      "|\n|---|---|\n";
   for (const auto& [type, reason] : model::refused_model_types()) {
     text += fmt::format("| `{}` | {} |\n", type, reason);
   }
