@@ -223,7 +223,8 @@ TEST(AdoFiles, WhatCannotBeMeasuredIsRefusedByName) {
   Session session;
   const Said lora = session.run({"run", ado("lora-space.yaml"), ado("explore-operation.yaml")});
   EXPECT_EQ(lora.exit.code, 1);
-  EXPECT_THAT(lora.err, HasSubstr("finetune_lora_benchmark-v1.0.0 cannot be run by this version"));
+  EXPECT_THAT(lora.err,
+              HasSubstr("finetune_lora_benchmark-v1.0.0 cannot be run by trainer native - "));
   const Said replay = session.run({"run", ado("history-space.yaml"), ado("history-walk.yaml")});
   EXPECT_THAT(replay.err, HasSubstr("1 error. Nothing was run."));
   const Said store = session.run({"run", ado("imported-store.yaml")});

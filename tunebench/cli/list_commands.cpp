@@ -181,11 +181,14 @@ void list_cached(Json& rows, TextTable& table) {
     about += facts.reason.empty() ? "" : "; trainer native does not take it: " + facts.reason;
     table.add_row({cached.text(), "cached",
                    facts.spec ? with_thousands(model::parameter_count(*facts.spec)) : "",
+                   facts.spec ? with_thousands(model::active_parameter_count(*facts.spec)) : "",
                    facts.spec ? with_thousands(model::longest_sequence(*facts.spec)) : "", about});
     rows.push_back(Json::object(
         {{"name", cached.text()},
          {"kind", "cached"},
          {"parameters", facts.spec ? Json(model::parameter_count(*facts.spec)) : Json()},
+         {"active_parameters",
+          facts.spec ? Json(model::active_parameter_count(*facts.spec)) : Json()},
          {"max_positions", facts.spec ? Json(model::longest_sequence(*facts.spec)) : Json()},
          {"description", about},
          {"revision", cached.commit},
@@ -200,10 +203,11 @@ void list_own(const hub::ModelMap& map, Json& rows, TextTable& table) {
   for (const hub::ModelSources& sources : map.all()) {
     if (!sources.where.empty()) {
       const std::string about = sources.vanilla.empty() ? sources.gptq : sources.vanilla;
-      table.add_row({sources.name, "own", "", "", about});
+      table.add_row({sources.name, "own", "", "", "", about});
       rows.push_back(Json::object({{"name", sources.name},
                                    {"kind", "own"},
                                    {"parameters", nullptr},
+                                   {"active_parameters", nullptr},
                                    {"max_positions", nullptr},
                                    {"description", printable(about)}}));
     }
@@ -222,16 +226,19 @@ int list_models(const Invocation& invocation, Console& console) {
   table.add_column("model");
   table.add_column("kind");
   table.add_column("parameters", TextTable::Align::Right);
+  table.add_column("met by a token", TextTable::Align::Right);
   table.add_column("longest", TextTable::Align::Right);
   table.add_column("description");
   for (const model::Preset& preset : model::presets()) {
     const std::int64_t parameters = model::parameter_count(preset.spec);
     const std::string about = preset.description + cached_mark(map, preset.name);
-    table.add_row({preset.name, "preset", with_thousands(parameters),
+    const std::int64_t active = model::active_parameter_count(preset.spec);
+    table.add_row({preset.name, "preset", with_thousands(parameters), with_thousands(active),
                    with_thousands(model::longest_sequence(preset.spec)), about});
     rows.push_back(Json::object({{"name", preset.name},
                                  {"kind", "preset"},
                                  {"parameters", parameters},
+                                 {"active_parameters", active},
                                  {"max_positions", model::longest_sequence(preset.spec)},
                                  {"description", about}}));
   }
@@ -240,10 +247,11 @@ int list_models(const Invocation& invocation, Console& console) {
       continue;
     }
     const std::string about = known.reason + cached_mark(map, known.name);
-    table.add_row({known.name, "name", "", "", about});
+    table.add_row({known.name, "name", "", "", "", about});
     rows.push_back(Json::object({{"name", known.name},
                                  {"kind", "name"},
                                  {"parameters", nullptr},
+                                 {"active_parameters", nullptr},
                                  {"max_positions", nullptr},
                                  {"description", about}}));
   }

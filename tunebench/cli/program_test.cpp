@@ -85,13 +85,13 @@ TEST(Program, RunReportsAllMistakesAtOnceAndWritesNothing) {
   const std::filesystem::path store = folder.path() / "a" / "store.db";
   const Said said =
       say({"run", "--model", "tinny", "--length", "32", "--bacth", "4", "--batch", "0", "--repeats",
-           "0", "--experiment", "finetune_lora_benchmark", "--store", store.string()});
+           "0", "--experiment", "finetune_gptq-lora_benchmark", "--store", store.string()});
   EXPECT_EQ(said.code, kUsage);
   EXPECT_THAT(said.err, HasSubstr("unknown option '--bacth' - did you mean '--batch'?"));
   EXPECT_THAT(said.err, HasSubstr("--batch"));
   EXPECT_THAT(said.err, HasSubstr("did you mean 'tiny'"));
   EXPECT_THAT(said.err, HasSubstr("--repeats: '0' is not a whole number of at least 1"));
-  EXPECT_THAT(said.err, HasSubstr("finetune_lora_benchmark-v1.0.0 cannot be run"));
+  EXPECT_THAT(said.err, HasSubstr("finetune_gptq-lora_benchmark-v1.0.0 cannot be run"));
   EXPECT_THAT(said.err, HasSubstr("5 mistakes. Nothing was run."));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "a"));
 }

@@ -137,7 +137,8 @@ Experiment lora_benchmark() {
           .purpose = "Performance",
           .weights_format = "Vanilla",
           .fixed = std::move(fixed),
-          .measured = benchmark_properties()};
+          .measured = benchmark_properties(),
+          .runnable = true};
 }
 
 Experiment prompt_tuning_benchmark() {
@@ -147,7 +148,8 @@ Experiment prompt_tuning_benchmark() {
           .purpose = "Performance",
           .weights_format = "Vanilla",
           .fixed = common_parameters("pt", "Performance", "Vanilla"),
-          .measured = benchmark_properties()};
+          .measured = benchmark_properties(),
+          .runnable = true};
 }
 
 Experiment gptq_lora_benchmark() {

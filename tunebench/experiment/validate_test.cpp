@@ -214,8 +214,9 @@ TEST(ValidateTest, ReportsEverythingAtOnce) {
 }
 
 TEST(ValidateTest, RefusesExperimentsThatCannotRun) {
-  EXPECT_THAT(problems_of_point(point_with({}, "finetune_lora_benchmark-v1.0.0")),
-              ElementsAre("finetune_lora_benchmark-v1.0.0 cannot be run by this version"));
+  EXPECT_THAT(
+      problems_of_point(point_with({}, "finetune_lora_benchmark-v1.0.0")),
+      ElementsAre(HasSubstr("finetune_lora_benchmark-v1.0.0 cannot be run by trainer native")));
 }
 
 }  // namespace

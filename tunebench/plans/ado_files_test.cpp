@@ -171,12 +171,16 @@ TEST(AdoFiles, TheTuneOperation) {
 }
 
 TEST(AdoFiles, NewerLayout) {
-  // The lora experiment is refused by name; as a full one the same file is read.
-  EXPECT_THAT(
-      read_files({"lora-space.yaml", "explore-operation.yaml"}).problems,
-      ElementsAre(HasSubstr("lora-space.yaml:8:27: finetune_lora_benchmark-v1.0.0 cannot be "
-                            "run by this version")));
+  const Together lora = read_files({"lora-space.yaml", "explore-operation.yaml"});
+  ASSERT_THAT(lora.problems, IsEmpty());
+  EXPECT_EQ(lora.document.experiments[0].experiment->method, "lora");
   std::string text = file("lora-space.yaml");
+  text.replace(text.find("finetune_lora"), 13, "finetune_gptq-lora");
+  EXPECT_THAT(read_texts({{"s.yaml", text}, {"o.yaml", file("explore-operation.yaml")}}).problems,
+              ElementsAre(HasSubstr("s.yaml:8:27: finetune_gptq-lora_benchmark-v1.0.0 cannot be "
+                                    "run by this version")))
+      << "refused by name";
+  text = file("lora-space.yaml");
   text.replace(text.find("finetune_lora"), 13, "finetune_full");
   const Together read = read_texts({{"s.yaml", text},
                                     {"o.yaml", file("explore-operation.yaml")},

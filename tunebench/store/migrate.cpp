@@ -78,7 +78,6 @@ void copy_records(Connection& connection) {
 void migrate_from_schema_1(Connection& connection) {
   connection.script(kPutAside);
   make_tables(connection);
-  add_value_columns(connection);
   connection.script(kCopyRuns);
   copy_records(connection);
   connection.script(kCopyLinks);

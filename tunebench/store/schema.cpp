@@ -81,9 +81,6 @@ CREATE TABLE baseline (
   run TEXT NOT NULL REFERENCES run (name),
   set_at TEXT NOT NULL
 );
-CREATE TABLE value (
-  record @integer NOT NULL PRIMARY KEY REFERENCES record (number)
-);
 )";
 
 void refuse_newer(Connection& connection, std::int64_t schema) {
@@ -110,6 +107,7 @@ constexpr std::string_view kServerTable =
 
 void make_tables(Connection& connection) {
   connection.script(in_dialect(connection.dialect(), kTables));
+  make_value_table(connection);
 }
 
 FileKind identify(SqliteConnection& database) {
@@ -139,7 +137,6 @@ void bring_up_to_date(SqliteConnection& database) {
     const FileKind kind = identify(database);
     if (kind == FileKind::Empty) {
       make_tables(database);
-      add_value_columns(database);
     } else if (kind == FileKind::Older) {
       migrate_from_schema_1(database);
     } else {
@@ -171,7 +168,6 @@ void bring_up_to_date(PostgresConnection& server) {
         return;
       }
       make_tables(server);
-      add_value_columns(server);
       server.script(in_dialect(server.dialect(), kServerTable));
       server.execute("INSERT INTO store (application, schema) VALUES (?, ?)",
                      {std::string(kServerApplication), std::int64_t{kSchema}});

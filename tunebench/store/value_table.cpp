@@ -48,6 +48,10 @@ std::string_view sql_type(const Dialect& dialect, record::ColumnKind type) {
   return "TEXT";
 }
 
+std::string definition(const Dialect& dialect, const ValueColumn& column) {
+  return fmt::format("{} {}", in_quotes(column.name), sql_type(dialect, column.type));
+}
+
 /// NULL in place of a value of another kind than the column's, as an import may bring one.
 Value stored(record::ColumnKind type, const Json& value) {
   if (value.is_null()) {
@@ -140,10 +144,21 @@ std::vector<ValueColumn> missing_value_columns(Connection& connection) {
   return missing;
 }
 
+void make_value_table(Connection& connection) {
+  std::string columns = in_dialect(
+      connection.dialect(), "record @integer NOT NULL PRIMARY KEY REFERENCES record (number)");
+  for (const ValueColumn& column : value_columns()) {
+    if (!column.of_record) {
+      columns += ", " + definition(connection.dialect(), column);
+    }
+  }
+  connection.script(fmt::format("CREATE TABLE value ({})", columns));
+}
+
 void add_value_columns(Connection& connection) {
   for (const ValueColumn& column : missing_value_columns(connection)) {
-    connection.script(fmt::format("ALTER TABLE value ADD COLUMN {} {}", in_quotes(column.name),
-                                  sql_type(connection.dialect(), column.type)));
+    connection.script(
+        fmt::format("ALTER TABLE value ADD COLUMN {}", definition(connection.dialect(), column)));
   }
 }
 

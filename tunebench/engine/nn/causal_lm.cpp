@@ -64,19 +64,24 @@ CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
   final_input_ = arena.persistent("activations", tokens, spec.width, dtype);
   final_stats_ = arena.persistent("activations", stats, tokens, dtype);
   hidden_ = arena.persistent("activations", tokens, spec.width, dtype);
+  if (spec.experts.loss_share > 0.0) {
+    expert_load_ = arena.persistent("activations", 2, spec.experts.count, dtype);
+    router_slope_ = arena.persistent("activations", 1, spec.experts.count, dtype);
+  }
   if (!arena.planning()) {
     trained_rows_.reserve(static_cast<std::size_t>(tokens));
     trained_labels_.reserve(static_cast<std::size_t>(tokens));
   }
 }
 
-double CausalLM::forward_backward(Ops& ops, const data::MicroBatch& batch, double gradient_scale,
-                                  bool accumulate) {
+CausalLM::Losses CausalLM::forward_backward(Ops& ops, const data::MicroBatch& batch,
+                                            double gradient_scale, bool accumulate) {
   const Exec exec{ops, arena_, accumulate};
   const Input input = find_trained_rows(batch);
   follow_length(batch.length);
   forward(exec, input);
-  return backward(exec, input, gradient_scale);
+  const double router = router_loss(exec, input);
+  return {.tokens = backward(exec, input, gradient_scale), .router = router};
 }
 
 void CausalLM::logits(Ops& ops, const data::MicroBatch& batch, View logits) {
@@ -91,7 +96,7 @@ void CausalLM::dry_run() {
   TB_CHECK(arena_.planning());
   const std::unique_ptr<Ops> ops = make_planning_ops(parameters_.values().dtype);
   const Exec exec{*ops, arena_};
-  const Input input{options_.largest, {}, {options_.largest.tokens(), {}, {}}};
+  const Input input{options_.largest, {}, {options_.largest.tokens(), {}, {}}, {}};
   forward(exec, input);
   backward(exec, input, 1.0);
 }
@@ -108,6 +113,7 @@ Extents CausalLM::extents() const {
 CausalLM::Input CausalLM::find_trained_rows(const data::MicroBatch& batch) {
   TB_CHECK(batch.samples <= options_.largest.count && batch.length <= options_.largest.length);
   TB_CHECK(std::ssize(batch.ids) == batch.tokens() && std::ssize(batch.labels) == batch.tokens());
+  TB_CHECK(batch.lengths.empty() || std::ssize(batch.lengths) == batch.samples);
   trained_rows_.clear();
   trained_labels_.clear();
   for (std::size_t t = 0; t < batch.labels.size(); ++t) {
@@ -118,7 +124,8 @@ CausalLM::Input CausalLM::find_trained_rows(const data::MicroBatch& batch) {
   }
   return {{batch.samples, batch.length},
           batch.ids,
-          {std::ssize(trained_rows_), trained_rows_, trained_labels_}};
+          {std::ssize(trained_rows_), trained_rows_, trained_labels_},
+          batch.lengths};
 }
 
 DecoderBlock::Saved CausalLM::saved(std::size_t layer, const Sequences& sequences) const {
@@ -188,14 +195,30 @@ void CausalLM::forward(const Exec& exec, const Input& input) {
   Scratch scratch(exec.arena);
   const View delta = scratch.take(tokens, final_input_.cols, final_input_.dtype);
   embed(exec, input, saved(0, input.sequences).input);
+  if (expert_load_.rows > 0) {
+    exec.ops.fill(expert_load_, 0.0);
+  }
   Residual before;
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const DecoderBlock::Saved kept = saved(layer, input.sequences);
     blocks_[layer].forward(exec, input.sequences, layer > 0 ? &before : nullptr, kept, delta);
+    if (expert_load_.rows > 0) {
+      exec.ops.add_expert_load(kept.experts.probabilities, kept.experts.visits, input.real(),
+                               expert_load_);
+    }
     before = {kept.middle, delta};
   }
   final_norm_.forward_sum(exec, before.stream, before.delta, final_input_.row_range(0, tokens),
                           hidden_.row_range(0, tokens), final_stats_.col_range(0, tokens));
+}
+
+double CausalLM::router_loss(const Exec& exec, const Input& input) {
+  if (expert_load_.rows == 0) {
+    return 0.0;
+  }
+  const double share = spec_.experts.loss_share;
+  const std::int64_t rows = spec_.layers * input.real().count();
+  return share * exec.ops.expert_balance(expert_load_, rows, share, router_slope_);
 }
 
 double CausalLM::backward(const Exec& exec, const Input& input, double gradient_scale) {
@@ -212,13 +235,14 @@ double CausalLM::backward(const Exec& exec, const Input& input, double gradient_
     final_norm_.backward(exec, dhidden, final_input_.row_range(0, tokens),
                          final_stats_.col_range(0, tokens), dstream);
   }
+  const RouterPull pull{router_slope_, input.real()};
   for (std::size_t layer = blocks_.size(); layer-- > 0;) {
     const DecoderBlock::Saved kept = saved(layer, input.sequences);
     // What the last block shares with the others is still as its forward left it.
     if (layer + 1 < blocks_.size()) {
       blocks_[layer].refill(exec, input.sequences, options_.recompute, kept);
     }
-    blocks_[layer].backward(exec, input.sequences, kept, dstream);
+    blocks_[layer].backward(exec, input.sequences, kept, dstream, pull);
   }
   embed_backward(exec, input, dstream);
   return loss;

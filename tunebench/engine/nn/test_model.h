@@ -80,7 +80,9 @@ class TestModel {
 
   double forward_backward(const data::MicroBatch& batch, bool accumulate = false,
                           double gradient_scale = 1.0) {
-    return model->forward_backward(*ops, batch, gradient_scale, accumulate);
+    const CausalLM::Losses losses =
+        model->forward_backward(*ops, batch, gradient_scale, accumulate);
+    return losses.tokens + losses.router;
   }
 
   /// All gradients as they are now.

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace tunebench::engine {
 namespace {
@@ -34,6 +35,17 @@ class PlanningOps final : public Ops {
   void gated_backward(Activation, View, View, View) override {}
   void activate(Activation, View, View) override {}
   void activate_backward(Activation, View, View, View) override {}
+  void choose_experts(View, bool, View, const Visits&) override {}
+  void choose_experts_backward(View, View, const Visits&, bool, const RouterPull&, View) override {}
+  void add_expert_load(View, const Visits&, const RealTokens&, View) override {}
+  double expert_balance(View, std::int64_t, double, View) override { return 0; }
+  void sum_visits(View, const Visits&, View, bool) override {}
+  void expert_products(bool, View, View, const Visits&, View) override {}
+  void expert_weight_gradients(View, View, const Visits&, View, bool) override {}
+  void weighted_gated(Activation, View, View, View) override {}
+  void weighted_gated_backward(Activation, View, View, View, View, View) override {}
+  void sigmoid(View, View) override {}
+  void sigmoid_backward(View, View, View) override {}
   void embed(std::span<const std::int32_t>, View, View) override {}
   void embed_backward(std::span<const std::int32_t>, View, View) override {}
   void gather_rows(View, std::span<const std::int32_t>, View) override {}
@@ -63,6 +75,11 @@ double alibi_slope(std::int64_t head, std::int64_t heads) {
     return std::exp2(-8.0 * static_cast<double>(member) / static_cast<double>(count));
   };
   return head < whole ? series(whole, head + 1) : series(2 * whole, 2 * (head - whole) + 1);
+}
+
+std::int64_t RealTokens::count() const {
+  return lengths.empty() ? sequences.tokens()
+                         : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
 std::int64_t Ops::workspace_bytes(const Extents& /*largest*/) const {

@@ -80,6 +80,10 @@ class GoldenTest : public testing::TestWithParam<std::tuple<std::string, std::st
     batch.length = recorded_.at("length").as_int();
     batch.ids = integers(recorded_.at("ids"));
     batch.labels = integers(recorded_.at("labels"));
+    batch.lengths.resize(static_cast<std::size_t>(batch.samples));
+    for (const std::int32_t row : integers(recorded_.at("real_rows"))) {
+      ++batch.lengths[static_cast<std::size_t>(row / batch.length)];
+    }
     return batch;
   }
 

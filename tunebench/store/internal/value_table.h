@@ -24,6 +24,8 @@ const std::vector<ValueColumn>& value_columns();
 /// nullptr when there is none.
 const ValueColumn* find_value_column(std::string_view name);
 
+/// Makes the table with all columns that this program knows. Within a transaction.
+void make_value_table(Connection& connection);
 /// Columns that this program knows and the store does not have yet.
 std::vector<ValueColumn> missing_value_columns(Connection& connection);
 /// Adds them. Within a transaction.
