@@ -73,6 +73,9 @@ TEST_F(ModelsTest, AModelOfAHubIsFetchedAndMeasured) {
   const Json records = session.exported();
   EXPECT_EQ(records.as_array().at(0).at("model_name").as_string(), kModel);
   EXPECT_EQ(records.as_array().at(0).at("weights").as_string(), "loaded");
+  EXPECT_EQ(session.run({"tokenize", "abc", "--model", kModel}).out, "100 101 102\n");
+  EXPECT_THAT(session.run({"tokenize", "abc", "--model", "org/other"}).err,
+              HasSubstr("get it: tunebench models get org/other"));
 }
 
 TEST_F(ModelsTest, ListsShowsChecksAndRemoves) {
