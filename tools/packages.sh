@@ -3,10 +3,10 @@
 # ocl-icd-opencl-dev: oneDNN's CMake file asks for it; nothing of ours does.
 TB_BUILD_PACKAGES=(
   ca-certificates cmake g++ git ninja-build pkg-config
-  libarchive-dev libboost-dev libcli11-dev libdnnl-dev libfmt-dev libhwy-dev libpcre2-dev libpq-dev
-  libsqlite3-dev libssl-dev libutf8proc-dev libyaml-cpp-dev nlohmann-json3-dev ocl-icd-opencl-dev
-  zlib1g-dev)
-TB_TEST_PACKAGES=(libbenchmark-dev libgmock-dev libgtest-dev postgresql python3 python3-pip sqlite3)
+  libarchive-dev libboost-dev libcli11-dev libcurl4-openssl-dev libdnnl-dev libfmt-dev libhwy-dev
+  libpcre2-dev libpq-dev libsqlite3-dev libssl-dev libutf8proc-dev libyaml-cpp-dev nlohmann-json3-dev
+  ocl-icd-opencl-dev zlib1g-dev)
+TB_TEST_PACKAGES=(libbenchmark-dev libgmock-dev libgtest-dev openssl postgresql python3 python3-pip sqlite3)
 TB_FORMAT_PACKAGES=(clang-format git)
 TB_TIDY_PACKAGES=(clang-tidy)
 

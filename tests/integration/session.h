@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model_folder.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/json.h"
 #include "tunebench/base/subprocess.h"
@@ -65,8 +66,5 @@ class Session {
   std::string memory_kib_;
   std::filesystem::path control_group_;
 };
-
-/// Makes the folder of a small Llama with a byte-level tokenizer: what a user downloads.
-void make_model_folder(const std::filesystem::path& folder);
 
 }  // namespace tunebench::integration

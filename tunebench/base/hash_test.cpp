@@ -26,6 +26,15 @@ TEST(HashTest, AFileHashesAsItsContent) {
   EXPECT_EQ(sha256_file_hex(folder.path() / "empty"), sha256_hex(""));
 }
 
+// Of `git hash-object`.
+TEST(HashTest, NamesAFileAsGitDoes) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path() / "hello", "hello\n");
+  write_file_atomically(folder.path() / "empty", "");
+  EXPECT_EQ(git_blob_file_hex(folder.path() / "hello"), "ce013625030ba8dba906f756967f9e9ca394464a");
+  EXPECT_EQ(git_blob_file_hex(folder.path() / "empty"), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+}
+
 TEST(HashTest, AMissingFileIsNotFound) {
   try {
     static_cast<void>(sha256_file_hex("/no/such/file"));

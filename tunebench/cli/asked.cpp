@@ -9,6 +9,7 @@
 #include "tunebench/base/secrets.h"
 #include "tunebench/base/text.h"
 #include "tunebench/cli/environment.h"
+#include "tunebench/cli/model_map_option.h"
 #include "tunebench/cli/run_options.h"
 #include "tunebench/config/yaml.h"
 #include "tunebench/experiment/experiment.h"
@@ -94,6 +95,7 @@ std::vector<config::OptionSpec> asking_options() {
                          "measure only points for which it holds (docs/expressions.md); several "
                          "all hold",
                      .repeatable = true});
+  options.push_back(models_option());
   options.push_back({.name = "save_plan",
                      .value_name = "FILE",
                      .help = "write the plan file that means the same, - for standard output, and "
@@ -127,6 +129,8 @@ Asked ask(const Invocation& invocation, Diagnostics& problems, const campaign::S
                         "tunebench import does it; leave the file out here"});
   }
   asked.notes = std::move(document.notes);
+  place_models(invocation.line, stored == nullptr ? nullptr : &stored->files, asked.files,
+               asked.request, asked.notes, problems);
   asked.trainer = trainers_of(asked.line, asked.request,
                               stored == nullptr ? nullptr : &stored->files, asked.files, problems);
   const measure::IdleRules rules = idle_rules_of(asked.line, problems);

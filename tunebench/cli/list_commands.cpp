@@ -4,9 +4,12 @@
 
 #include "tunebench/base/json.h"
 #include "tunebench/base/text.h"
+#include "tunebench/cli/cached_models.h"
 #include "tunebench/cli/command.h"
+#include "tunebench/cli/model_map_option.h"
 #include "tunebench/data/dataset.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/hub/environment.h"
 #include "tunebench/model/model_source.h"
 #include "tunebench/record/record.h"
 #include "tunebench/report/text_table.h"
@@ -162,7 +165,62 @@ bool is_preset(const std::string& name) {
                      [&](const model::Preset& preset) { return preset.name == name; });
 }
 
+/// ", cached" when the weights that a name stands for are in the Hugging Face cache.
+std::string cached_mark(const hub::ModelMap& map, const std::string& name) {
+  const hub::ModelSources* sources = map.find(name);
+  const auto id = hub::parse_repo_id(sources == nullptr ? "" : sources->vanilla);
+  return id && hub::cached_snapshot(hub::hub_cache(), *id) ? ", cached" : "";
+}
+
+/// What is in the Hugging Face cache.
+void list_cached(Json& rows, TextTable& table) {
+  for (const hub::CachedModel& cached : cached_models_named({})) {
+    const FolderFacts facts = facts_of(cached.folder);
+    std::string about = format_bytes(cached.bytes());
+    about += facts.licence.empty() ? "" : ", licence " + facts.licence;
+    about += facts.reason.empty() ? "" : "; trainer native does not take it: " + facts.reason;
+    table.add_row({cached.text(), "cached",
+                   facts.spec ? with_thousands(model::parameter_count(*facts.spec)) : "",
+                   facts.spec ? with_thousands(model::active_parameter_count(*facts.spec)) : "",
+                   facts.spec ? with_thousands(model::longest_sequence(*facts.spec)) : "", about});
+    rows.push_back(Json::object(
+        {{"name", cached.text()},
+         {"kind", "cached"},
+         {"parameters", facts.spec ? Json(model::parameter_count(*facts.spec)) : Json()},
+         {"active_parameters",
+          facts.spec ? Json(model::active_parameter_count(*facts.spec)) : Json()},
+         {"max_positions", facts.spec ? Json(model::longest_sequence(*facts.spec)) : Json()},
+         {"description", about},
+         {"revision", cached.commit},
+         {"bytes", cached.bytes()},
+         {"licence", facts.licence.empty() ? Json() : Json(facts.licence)},
+         {"runs_with", facts.reason.empty() ? Json("native") : Json()}}));
+  }
+}
+
+/// The names of the user's models.yaml.
+void list_own(const hub::ModelMap& map, Json& rows, TextTable& table) {
+  for (const hub::ModelSources& sources : map.all()) {
+    if (!sources.where.empty()) {
+      const std::string about = sources.vanilla.empty() ? sources.gptq : sources.vanilla;
+      table.add_row({sources.name, "own", "", "", "", about});
+      rows.push_back(Json::object({{"name", sources.name},
+                                   {"kind", "own"},
+                                   {"parameters", nullptr},
+                                   {"active_parameters", nullptr},
+                                   {"max_positions", nullptr},
+                                   {"description", printable(about)}}));
+    }
+  }
+}
+
 int list_models(const Invocation& invocation, Console& console) {
+  Diagnostics problems;
+  const hub::ModelMap map = model_map_of(invocation.line, problems);
+  if (!problems.empty()) {
+    print_problems(console, problems);
+    return kUsage;
+  }
   Json rows = Json::array();
   TextTable table;
   table.add_column("model");
@@ -173,32 +231,37 @@ int list_models(const Invocation& invocation, Console& console) {
   table.add_column("description");
   for (const model::Preset& preset : model::presets()) {
     const std::int64_t parameters = model::parameter_count(preset.spec);
+    const std::string about = preset.description + cached_mark(map, preset.name);
     const std::int64_t active = model::active_parameter_count(preset.spec);
     table.add_row({preset.name, "preset", with_thousands(parameters), with_thousands(active),
-                   with_thousands(model::longest_sequence(preset.spec)), preset.description});
+                   with_thousands(model::longest_sequence(preset.spec)), about});
     rows.push_back(Json::object({{"name", preset.name},
                                  {"kind", "preset"},
                                  {"parameters", parameters},
                                  {"active_parameters", active},
                                  {"max_positions", model::longest_sequence(preset.spec)},
-                                 {"description", preset.description}}));
+                                 {"description", about}}));
   }
   for (const model::KnownModel& known : model::known_models()) {
     if (is_preset(known.name)) {
       continue;
     }
-    table.add_row({known.name, "name", "", "", "", known.reason});
+    const std::string about = known.reason + cached_mark(map, known.name);
+    table.add_row({known.name, "name", "", "", "", about});
     rows.push_back(Json::object({{"name", known.name},
                                  {"kind", "name"},
                                  {"parameters", nullptr},
                                  {"active_parameters", nullptr},
                                  {"max_positions", nullptr},
-                                 {"description", known.reason}}));
+                                 {"description", about}}));
   }
+  list_own(map, rows, table);
+  list_cached(rows, table);
   write_result(console, invocation.json() ? json_text(rows)
                                           : table.text() +
                                                 "any folder with config.json, *.safetensors and "
-                                                "tokenizer.json is a model too; from a GGUF file: "
+                                                "tokenizer.json is a model too; from a hub: "
+                                                "tunebench models get org/name; from a GGUF file: "
                                                 "tunebench models import FILE.gguf DIR\n");
   return kOk;
 }
@@ -265,7 +328,18 @@ Command metrics_command() {
   return list_command("metrics", "list what is measured: units and formulas", list_metrics);
 }
 Command models_command() {
-  return list_command("models", "list the built-in models and the known names", list_models);
+  Command command =
+      list_command("models", "list the built-in models, the known names and the Hugging Face cache",
+                   list_models);
+  command.spec.options.push_back(models_option());
+  return command;
+}
+Command models_list_command() {
+  Command command = models_command();
+  command.spec.name = "models list";
+  command.spec.examples = {"tunebench models list"};
+  command.spec.summary = "the same as `tunebench models`";
+  return command;
 }
 Command datasets_command() {
   return list_command("datasets", "list the synthetic datasets", list_datasets);

@@ -11,6 +11,8 @@
 #include "tunebench/cli/command.h"
 #include "tunebench/data/dataset.h"
 #include "tunebench/data/tokenizer.h"
+#include "tunebench/hub/cache.h"
+#include "tunebench/hub/environment.h"
 #include "tunebench/model/gguf.h"
 #include "tunebench/model/model_source.h"
 #include "tunebench/trainer/simulated_trainer.h"
@@ -23,9 +25,10 @@ namespace {
 config::OptionSpec tokenizer_option() {
   return {.name = "tokenizer",
           .aliases = {"-m", "--model"},
-          .value_name = "DIR|FILE|PRESET",
+          .value_name = "DIR|FILE|org/name|PRESET",
           .help =
-              "whose tokens are counted: a model folder, a tokenizer.json or a preset; "
+              "whose tokens are counted: a model folder, org/name of the Hugging Face cache, a "
+              "tokenizer.json or a preset; "
               "default: one token per byte, as presets do"};
 }
 
@@ -39,7 +42,13 @@ std::unique_ptr<data::Tokenizer> tokenizer_of(const config::CommandLine& line) {
   if (preset) {
     return data::make_byte_tokenizer();
   }
-  const std::filesystem::path path(name);
+  std::filesystem::path path(name);
+  const std::optional<hub::RepoId> model = hub::parse_repo_id(name);
+  if (model && !is_there(path)) {
+    const auto folder = hub::cached_snapshot(hub::hub_cache(), *model);
+    // The failure of the other names the command that gets the model.
+    path = folder ? *folder : model::resolve_model(name).folder.value_or(path);
+  }
   std::error_code ignored;
   return data::load_tokenizer(std::filesystem::is_directory(path, ignored) ? path / "tokenizer.json"
                                                                            : path);

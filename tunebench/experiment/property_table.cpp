@@ -89,7 +89,9 @@ void add_required(Table& table) {
        .required = true,
        .native = true,
        .short_options = "-m,--model",
-       .help = "model: a preset (random weights) or the path of a Hugging Face folder"});
+       .help =
+           "model: a preset (random weights), the path of a Hugging Face folder, or org/name of "
+           "the Hugging Face cache"});
   table.push_back({.name = "model_max_length",
                    .type = ValueType::Integer,
                    .domain = whole(1, 131073),

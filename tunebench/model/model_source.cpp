@@ -15,6 +15,9 @@
 #include "tunebench/base/files.h"
 #include "tunebench/base/hash.h"
 #include "tunebench/base/text.h"
+#include "tunebench/hub/cache.h"
+#include "tunebench/hub/environment.h"
+#include "tunebench/hub/model_map.h"
 #include "tunebench/model/safetensors.h"
 #include "tunebench/model/weight_check.h"
 
@@ -83,6 +86,51 @@ ModelSource folder_source(const std::filesystem::path& folder) {
   return source;
 }
 
+/// A model of the Hugging Face cache under its name there.
+ModelSource cached_source(const hub::RepoId& model, const std::filesystem::path& folder) {
+  try {
+    ModelSource source = folder_source(folder);
+    source.spec.name = model.text();
+    return source;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::NotFound) {
+      throw;
+    }
+    throw Error(error.code(), fmt::format("{}; complete it: tunebench models get {}",
+                                          error.message(), model.text()));
+  }
+}
+
+/// Where the weights of a name of the model map are on this machine: the folder it names, or its
+/// model in the cache.
+std::optional<ModelSource> mapped_source(std::string_view name) {
+  static const hub::ModelMap map = hub::ModelMap::built_in();
+  const hub::ModelSources* sources = map.find(name);
+  if (sources == nullptr || sources->vanilla.empty()) {
+    return std::nullopt;
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(sources->vanilla, ignored)) {
+    return folder_source(sources->vanilla);
+  }
+  const std::optional<hub::RepoId> model = hub::parse_repo_id(sources->vanilla);
+  const auto folder = model ? hub::cached_snapshot(hub::hub_cache(), *model) : std::nullopt;
+  return folder ? std::optional(cached_source(*model, *folder)) : std::nullopt;
+}
+
+[[noreturn]] void is_not_cached(const hub::RepoId& model) {
+  const auto known = std::find_if(known_models().begin(), known_models().end(),
+                                  [&](const KnownModel& one) { return one.source == model.name; });
+  const std::string shape =
+      known == known_models().end() || !known->reason.empty()
+          ? ""
+          : fmt::format("; its shape with random weights: --model {}", known->name);
+  throw Error(ErrorCode::NotFound,
+              fmt::format("model '{}' is neither a folder nor in the Hugging Face cache {}; get "
+                          "it: tunebench models get {}{}",
+                          model.text(), display_path(hub::hub_cache()), model.text(), shape));
+}
+
 [[noreturn]] void has_no_preset(const KnownModel& model) {
   const bool unpublished = model.source.empty() && model.reason.starts_with("its shape");
   throw Error(ErrorCode::Unsupported,
@@ -97,9 +145,6 @@ ModelSource folder_source(const std::filesystem::path& folder) {
   }
   std::string hint = did_you_mean(name, names);
   for (const KnownModel& model : known_models()) {
-    if (hint.empty() && model.source == name) {
-      hint = fmt::format("did you mean '{}'?", model.name);
-    }
     names.push_back(model.name);
   }
   if (hint.empty()) {
@@ -131,11 +176,25 @@ ModelSource resolve_model(std::string_view model_name) {
                 fmt::format("{}: is a file, expected a model folder{}", display_path(path),
                             gguf ? "; make one of it: tunebench models import FILE FOLDER" : ""));
   }
+  const std::optional<hub::RepoId> repository = hub::parse_repo_id(model_name);
+  if (repository) {
+    if (const auto folder = hub::cached_snapshot(hub::hub_cache(), *repository)) {
+      return cached_source(*repository, *folder);
+    }
+  }
   const auto known =
       std::find_if(known_models().begin(), known_models().end(),
                    [&](const KnownModel& model) { return model.name == model_name; });
   if (known != known_models().end()) {
+    if (std::optional<ModelSource> source = mapped_source(model_name)) {
+      return std::move(*source);
+    }
+  }
+  if (known != known_models().end()) {
     has_no_preset(*known);
+  }
+  if (repository) {
+    is_not_cached(*repository);
   }
   unknown_model(model_name);
 }

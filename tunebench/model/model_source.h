@@ -29,7 +29,8 @@ struct KnownModel {
 };
 const std::vector<KnownModel>& known_models();
 
-/// Where a point's model comes from: a preset (random weights) or a Hugging Face folder.
+/// Where a point's model comes from: a preset (random weights), a Hugging Face folder, or a model
+/// of the Hugging Face cache, which is such a folder.
 struct ModelSource {
   ModelSpec spec;
   std::optional<std::filesystem::path> folder;  ///< empty for a preset
@@ -39,10 +40,12 @@ struct ModelSource {
   [[nodiscard]] bool random_weights() const { return !folder.has_value(); }
 };
 
-/// Resolves `model_name`: a preset name, else a path of a folder with config.json. Weights are
-/// checked against the shape (names, shapes, sizes, offsets), not read.
-/// Errors: NotFound with the nearest preset name; Unsupported for a known model that has no preset,
-/// with the reason; InvalidInput or Corrupt with the file's name.
+/// Resolves `model_name`: a preset name, else a path of a folder with config.json, else
+/// "org/name[@revision]" of the Hugging Face cache ($HF_HOME), else a known name whose folder or
+/// cached model is here. Weights are checked against the shape (names, shapes, sizes, offsets), not
+/// read; nothing is fetched.
+/// Errors: NotFound with the nearest preset name, or with the command that gets it; Unsupported for
+/// a known model that has no preset, with the reason; InvalidInput or Corrupt with the file's name.
 ModelSource resolve_model(std::string_view model_name);
 
 }  // namespace tunebench::model

@@ -1,6 +1,7 @@
 #include "tunebench/model/model_source.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tunebench/base/files.h"
+#include "tunebench/hub/model_map.h"
 #include "tunebench/model/test_folder.h"
 
 namespace tunebench::model {
@@ -55,9 +57,6 @@ TEST(ModelSourceTest, SuggestsTheNearestName) {
   EXPECT_EQ(message_of([] { resolve_model("smolm2-135m"); }),
             "unknown model 'smolm2-135m'; did you mean 'smollm2-135m'? (see: tunebench models)");
   EXPECT_EQ(code_of([] { resolve_model("smolm2-135m"); }), ErrorCode::NotFound);
-  EXPECT_EQ(message_of([] { resolve_model("HuggingFaceTB/SmolLM2-135M"); }),
-            "unknown model 'HuggingFaceTB/SmolLM2-135M'; did you mean 'smollm2-135m'? (see: "
-            "tunebench models)");
   EXPECT_EQ(message_of([] { resolve_model("./no/such/folder"); }),
             "unknown model './no/such/folder'; give a preset or a folder with config.json (see: "
             "tunebench models)");
@@ -79,6 +78,52 @@ TEST(ModelSourceTest, KnowsTheNamesOfTheReferenceSystem) {
             "model 'allam-1-13b' is known by name, but its shape is not published; give the folder "
             "that holds it (see: tunebench models)");
   EXPECT_EQ(code_of([] { resolve_model("granite-4.0-h-tiny"); }), ErrorCode::Unsupported);
+}
+
+TEST_F(ModelFolderTest, ReadsTheHuggingFaceCache) {
+  const std::filesystem::path home = path();
+  ::setenv("HF_HOME", home.c_str(), 1);
+  ::unsetenv("HF_HUB_CACHE");
+  EXPECT_EQ(
+      message_of([] { resolve_model("HuggingFaceTB/SmolLM2-135M"); }),
+      "model 'HuggingFaceTB/SmolLM2-135M' is neither a folder nor in the Hugging Face cache " +
+          (home / "hub").string() +
+          "; get it: tunebench models get HuggingFaceTB/SmolLM2-135M; its shape with random "
+          "weights: --model smollm2-135m");
+  const std::string commit(40, 'c');
+  const auto put = [&](const std::string& model) {
+    const std::filesystem::path folder = home / "hub" / model;
+    write_folder(folder / "snapshots" / commit, m0_config(), tensors_of(spec(m0_config())));
+    write_file_atomically(folder / "refs/main", commit);
+    return folder / "snapshots" / commit;
+  };
+  const std::filesystem::path folder = put("models--org--small");
+  const ModelSource source = resolve_model("org/small");
+  EXPECT_EQ(source.folder, folder);
+  EXPECT_EQ(source.spec.name, "org/small");
+  EXPECT_EQ(source.fingerprint, resolve_model("org/small@" + commit).fingerprint);
+  EXPECT_EQ(source.fingerprint, resolve_model(folder.string()).fingerprint);
+  EXPECT_THAT(message_of([] { resolve_model("org/small@v2"); }),
+              HasSubstr("get it: tunebench models get org/small@v2"));
+  // A known name that has no preset is its cached model.
+  put("models--ibm-granite--granite-4.0-h-tiny");
+  EXPECT_EQ(resolve_model("granite-4.0-h-tiny").spec.name, "ibm-granite/granite-4.0-h-tiny");
+  std::filesystem::remove(folder / "model.safetensors");
+  EXPECT_THAT(message_of([] { resolve_model("org/small"); }),
+              HasSubstr("; complete it: tunebench models get org/small"));
+  ::unsetenv("HF_HOME");
+}
+
+TEST(ModelSourceTest, TheModelMapHasTheSourcesOfKnownModels) {
+  const hub::ModelMap map = hub::ModelMap::built_in();
+  for (const KnownModel& known : known_models()) {
+    const hub::ModelSources* sources = map.find(known.name);
+    ASSERT_NE(sources, nullptr) << known.name;
+    if (!known.source.empty()) {
+      EXPECT_EQ(sources->vanilla, known.source);
+    }
+  }
+  EXPECT_EQ(map.all().size(), known_models().size());
 }
 
 TEST_F(ModelFolderTest, ReadsAFolder) {
