@@ -21,17 +21,19 @@ const Json* fixed(const Experiment& experiment, std::string_view name) {
   return nullptr;
 }
 
-TEST(ExperimentsTest, AreTheFiveOfTheReference) {
+TEST(ExperimentsTest, AreTheFiveOfTheReferenceAndThoseOfOtherMethods) {
   std::vector<std::string> ids;
   for (const Experiment& experiment : experiments()) {
     ids.push_back(experiment.id);
   }
-  EXPECT_THAT(ids, ElementsAre("finetune_full_benchmark-v1.0.0", "finetune_full_stability-v1.0.0",
-                               "finetune_lora_benchmark-v1.0.0", "finetune_pt_benchmark-v1.0.0",
-                               "finetune_gptq-lora_benchmark-v1.0.0"));
+  EXPECT_THAT(
+      ids, ElementsAre("finetune_full_benchmark-v1.0.0", "finetune_full_stability-v1.0.0",
+                       "finetune_lora_benchmark-v1.0.0", "finetune_pt_benchmark-v1.0.0",
+                       "finetune_gptq-lora_benchmark-v1.0.0", "finetune_adapter_benchmark-v1.0.0",
+                       "finetune_adapter-v2_benchmark-v1.0.0"));
 }
 
-TEST(ExperimentsTest, OnlyFullFineTuningRuns) {
+TEST(ExperimentsTest, RunWhereATrainerHasTheirMethod) {
   for (const Experiment& experiment : experiments()) {
     EXPECT_EQ(experiment.runnable, !trainers_for(experiment.method).empty()) << experiment.id;
   }

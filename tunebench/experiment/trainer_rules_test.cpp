@@ -106,9 +106,21 @@ TEST(TrainerRules, AnExperimentThatATrainerCannotRunNamesThoseThatCan) {
   EXPECT_THAT(refusals({{"trainer", "hf"}}, lora), IsEmpty());
   EXPECT_THAT(refusals({{"trainer", "native"}}, lora),
               ElementsAre("finetune_lora_benchmark-v1.0.0 cannot be run by trainer native - "
-                          "trainers that can: simulated, command, hf, fms-hf-tuning"));
+                          "trainers that can: simulated, command, hf, fms-hf-tuning, litgpt"));
   EXPECT_THAT(refusals({{"trainer", "hf"}}, "finetune_pt_benchmark-v1.0.0"),
               ElementsAre(HasSubstr("cannot be run by trainer hf")));
+  EXPECT_THAT(refusals({{"trainer", "fms-hf-tuning"}, {"fms_hf_tuning_version", "3.2.2"}},
+                       "finetune_adapter-v2_benchmark-v1.0.0"),
+              ElementsAre(HasSubstr("trainers that can: simulated, command, litgpt")));
+}
+
+TEST(TrainerRules, LitGptTrainsOnOneDeviceWithItsOwnSchedule) {
+  EXPECT_THAT(refusals({{"trainer", "litgpt"}}), IsEmpty());
+  EXPECT_THAT(refusals({{"trainer", "litgpt"}}, "finetune_adapter_benchmark-v1.0.0"), IsEmpty());
+  EXPECT_THAT(refusals({{"trainer", "litgpt"}, {"number_gpus", 2}, {"lr_scheduler_type", "linear"}},
+                       "finetune_full_benchmark-v1.0.0", 2),
+              ElementsAre(HasSubstr("lr_scheduler_type linear is not supported by trainer litgpt"),
+                          HasSubstr("number_gpus 2 is not supported by trainer litgpt")));
 }
 
 TEST(TrainerRules, GpusMustBeThereForWhatReallyTrains) {

@@ -28,7 +28,12 @@ const std::vector<EnvironmentSpec>& environment_specs() {
        .version = "3.2.2",
        .lock = std::string(embedded_file("fms-hf-tuning-3.2.2.txt")),
        .imports = {"torch", "transformers", "accelerate", "peft", "trl", "tuning.sft_trainer"},
-       .size = "7 GB"}};
+       .size = "7 GB"},
+      {.trainer = "litgpt",
+       .version = "0.5.13",
+       .lock = std::string(embedded_file("litgpt-0.5.13.txt")),
+       .imports = {"torch", "lightning", "litgpt"},
+       .size = "5 GB"}};
   return kSpecs;
 }
 

@@ -32,10 +32,14 @@ class WorkFiles {
   /// Errors: those of resolve_model; Unsupported for a preset.
   std::filesystem::path model(const experiment::Point& point, bool version_4);
 
+  /// A folder for what runs over the point's model may keep for each other. Errors: Io.
+  std::filesystem::path shared(const experiment::Point& point);
+
  private:
   TemporaryFolder folder_;
   std::map<std::string, Data> data_;
   std::map<std::string, std::filesystem::path> views_;
+  std::map<std::string, std::filesystem::path> shared_;
 };
 
 }  // namespace tunebench::outside

@@ -242,6 +242,7 @@ void add_trainer_facts(Fields& table) {
           text("recompute",
                "what backward rebuilt: none, activation, norm, block (mildest that fits)"),
           text("weights", "where the weights came from: loaded or random"),
+          text("differences", "in what the trainer's work is not that of others at this point"),
           integer("parameters", "", Neither, "trained weights; a tied head counts once"),
           real("flops_per_token", "FLOP/token", Neither,
                "arithmetic of forward and backward per token at model_max_length, recompute not "

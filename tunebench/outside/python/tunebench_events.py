@@ -591,6 +591,18 @@ def tell_where_it_hangs(seconds=SILENT_S):
         faulthandler.dump_traceback_later(seconds)
 
 
+_LITGPT = ("litgpt.utils", "lightning.fabric.fabric") + tuple(
+    "litgpt.finetune." + name for name in ("full", "lora", "adapter", "adapter_v2")
+)
+
+
+def _watch_litgpt(module):
+    # A file of its own, read only where LitGPT is.
+    import tunebench_watch_litgpt
+
+    tunebench_watch_litgpt.watch(module)
+
+
 _original_excepthook = sys.excepthook
 
 
@@ -600,7 +612,10 @@ def install():
         return
     if "LOCAL_RANK" in os.environ:
         die_with_parent()
-    sys.meta_path.insert(0, _Finder({"transformers.trainer": watch_transformers}))
+    wanted = {"transformers.trainer": watch_transformers}
+    for name in _LITGPT:
+        wanted[name] = _watch_litgpt
+    sys.meta_path.insert(0, _Finder(wanted))
     sys.excepthook = _tell_exception
     tell_where_it_hangs()
     atexit.register(_tell_end)

@@ -10,23 +10,9 @@ import json
 import os
 import sys
 
+import tunebench_texts
+
 IGNORED_LABEL = -100
-
-
-def read_texts(path, field, most):
-    """The texts of the first `most` records. A file without the field "output" may have "text"."""
-    texts = []
-    with open(path, encoding="utf-8-sig") as lines:
-        for line in lines:
-            if len(texts) == most:
-                break
-            if not line.strip():
-                continue
-            record = json.loads(line)
-            if not texts and field == "output" and field not in record and "text" in record:
-                field = "text"
-            texts.append(record[field])
-    return texts
 
 
 def load_tokenizer(folder):
@@ -144,7 +130,7 @@ def main(path):
         # Trainer would train on the CPU and say nothing.
         raise RuntimeError("CUDA is not available to PyTorch, but GPUs were asked for")
     set_seed(settings["seed"])
-    texts = read_texts(settings["data"], settings["text_field"], settings["rows"])
+    texts = tunebench_texts.read_texts(settings["data"], settings["text_field"], settings["rows"])
     rows = tokenized(texts, load_tokenizer(settings["model"]), settings["length"])
     trainer = in_order(Trainer)(
         model=load_model(settings),
