@@ -103,6 +103,31 @@ TEST_F(RealTrainers, LitGptIsStoppedWhenEnoughIsMeasured) {
   EXPECT_EQ(rows.at(0).at("status").as_string(), "ok") << said_.err;
 }
 
+TEST_F(RealTrainers, TorchtuneTrainsWhatNativeTrains) {
+  const Json::Array rows = records({"--trainer", "native,torchtune", "--num-train-epochs", "1"});
+  ASSERT_EQ(rows.size(), 2U) << said_.err;
+  EXPECT_EQ(rows[1].at("status").as_string(), "ok") << rows[1].dump(2);
+  for (const char* field : {"steps_total", "samples_total", "tokens_total", "tokens_nonpad_total",
+                            "tokens_trained_total", "parameters"}) {
+    EXPECT_EQ(rows[1].at(field).as_int(), rows[0].at(field).as_int()) << field;
+  }
+  // It counts the first token of each row when it averages, so far and no closer.
+  for (const char* field : {"loss_first", "loss_last", "grad_norm_first", "grad_norm_last"}) {
+    const double native = rows[0].at(field).as_double();
+    EXPECT_NEAR(rows[1].at(field).as_double(), native, 1e-3 * native) << field;
+  }
+}
+
+TEST_F(RealTrainers, TorchtuneDoesLoraAndIsStoppedWhenEnoughIsMeasured) {
+  const Json lora = records({"--trainer", "torchtune", "--max-steps", "3", "--experiment",
+                             "finetune_lora_benchmark"})
+                        .back();
+  EXPECT_EQ(lora.at("status").as_string(), "ok") << lora.dump(2);
+  EXPECT_EQ(lora.at("steps_total").as_int(), 3);
+  const Json stopped = records({"--trainer", "torchtune", "--stop-after-seconds", "3"}).back();
+  EXPECT_EQ(stopped.at("status").as_string(), "ok") << said_.err;
+}
+
 TEST_F(RealTrainers, HfIsStoppedWhenEnoughIsMeasured) {
   const Json::Array rows = records({"--trainer", "hf", "--stop-after-seconds", "3"});
   EXPECT_EQ(rows.at(0).at("status").as_string(), "ok") << said_.err;

@@ -99,6 +99,21 @@ TrainerRules litgpt_rules() {
                    {"number_gpus", {0, 1}}}};
 }
 
+TrainerRules torchtune_rules() {
+  return {.name = "torchtune",
+          .help = "torchtune's fine-tuning recipes",
+          .needs_folder = true,
+          .methods = {"full", "lora"},
+          .honoured = plain_loop_properties(),
+          .only = {{"optim", {"adamw_torch", "adamw_torch_fused"}},
+                   {"dataset_text_field", {"output", "text"}},
+                   {"torch_dtype", {"float32", "bfloat16"}},
+                   {"bf16", {false}},
+                   {"lr_scheduler_type", {"cosine"}},
+                   {"flash_attn", {true}},
+                   {"number_gpus", {0, 1}}}};
+}
+
 }  // namespace
 
 const std::vector<TrainerRules>& trainer_rules() {
@@ -115,7 +130,8 @@ const std::vector<TrainerRules>& trainer_rules() {
        .methods = outside_methods()},
       hf_rules(),
       fms_hf_tuning_rules(),
-      litgpt_rules()};
+      litgpt_rules(),
+      torchtune_rules()};
   return kTable;
 }
 

@@ -106,7 +106,8 @@ TEST(TrainerRules, AnExperimentThatATrainerCannotRunNamesThoseThatCan) {
   EXPECT_THAT(refusals({{"trainer", "hf"}}, lora), IsEmpty());
   EXPECT_THAT(refusals({{"trainer", "native"}}, lora),
               ElementsAre("finetune_lora_benchmark-v1.0.0 cannot be run by trainer native - "
-                          "trainers that can: simulated, command, hf, fms-hf-tuning, litgpt"));
+                          "trainers that can: simulated, command, hf, fms-hf-tuning, "
+                          "litgpt, torchtune"));
   EXPECT_THAT(refusals({{"trainer", "hf"}}, "finetune_pt_benchmark-v1.0.0"),
               ElementsAre(HasSubstr("cannot be run by trainer hf")));
   EXPECT_THAT(refusals({{"trainer", "fms-hf-tuning"}, {"fms_hf_tuning_version", "3.2.2"}},
@@ -121,6 +122,13 @@ TEST(TrainerRules, LitGptTrainsOnOneDeviceWithItsOwnSchedule) {
                        "finetune_full_benchmark-v1.0.0", 2),
               ElementsAre(HasSubstr("lr_scheduler_type linear is not supported by trainer litgpt"),
                           HasSubstr("number_gpus 2 is not supported by trainer litgpt")));
+}
+
+TEST(TrainerRules, TorchtuneComputesInOneType) {
+  EXPECT_THAT(refusals({{"trainer", "torchtune"}}), IsEmpty());
+  EXPECT_THAT(refusals({{"trainer", "torchtune"}, {"bf16", true}, {"torch_dtype", "float16"}}),
+              ElementsAre(HasSubstr("torch_dtype float16 is not supported by trainer torchtune"),
+                          HasSubstr("bf16 true is not supported by trainer torchtune")));
 }
 
 TEST(TrainerRules, GpusMustBeThereForWhatReallyTrains) {

@@ -33,6 +33,11 @@ const std::vector<EnvironmentSpec>& environment_specs() {
        .version = "0.5.13",
        .lock = std::string(embedded_file("litgpt-0.5.13.txt")),
        .imports = {"torch", "lightning", "litgpt"},
+       .size = "5 GB"},
+      {.trainer = "torchtune",
+       .version = "0.6.1",
+       .lock = std::string(embedded_file("torchtune-0.6.1.txt")),
+       .imports = {"torch", "torchao", "torchtune"},
        .size = "5 GB"}};
   return kSpecs;
 }

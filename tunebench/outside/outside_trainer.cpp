@@ -169,6 +169,7 @@ class OutsideTrainer final : public trainer::Trainer {
       context.data_file = data.file;
       context.text_field = data.field;
       context.rows = data.rows;
+      context.weight_files = WorkFiles::weight_files(context.model_folder);
       context.shared = work_.shared(job.point);
       spec_ = model::resolve_model(job.point.text("model_name")).spec;
       context.spec = &spec_;

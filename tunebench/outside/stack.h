@@ -16,15 +16,16 @@ namespace tunebench::outside {
 /// What a point needs to become a command line: all paths exist and are absolute.
 struct LaunchContext {
   const trainer::Job& job;
-  std::filesystem::path folder;        ///< of this run, removed after it
-  std::filesystem::path modules;       ///< our Python files
-  std::filesystem::path python;        ///< of the trainer's environment; empty: it has none
-  std::filesystem::path model_folder;  ///< empty when the trainer is not given one
-  std::filesystem::path shared;        ///< for files that all runs of the model and trainer share
-  std::filesystem::path data_file;     ///< JSON lines; empty as above
-  std::string text_field;              ///< of the data file
-  std::int64_t rows = 0;               ///< records of it that the job reaches
-  int port = 0;                        ///< a free one, for the processes to meet at
+  std::filesystem::path folder;           ///< of this run, removed after it
+  std::filesystem::path modules;          ///< our Python files
+  std::filesystem::path python;           ///< of the trainer's environment; empty: it has none
+  std::filesystem::path model_folder;     ///< empty when the trainer is not given one
+  std::vector<std::string> weight_files;  ///< of the model folder, by name
+  std::filesystem::path shared;     ///< for files that all runs of the model and trainer share
+  std::filesystem::path data_file;  ///< JSON lines; empty as above
+  std::string text_field;           ///< of the data file
+  std::int64_t rows = 0;            ///< records of it that the job reaches
+  int port = 0;                     ///< a free one, for the processes to meet at
   const model::ModelSpec* spec = nullptr;  ///< of the model folder
 };
 
@@ -94,6 +95,7 @@ std::string version_with_lock(const EnvironmentSpec& spec);
 std::unique_ptr<Stack> make_hf_stack();
 std::unique_ptr<Stack> make_fms_hf_tuning_stack();
 std::unique_ptr<Stack> make_litgpt_stack();
+std::unique_ptr<Stack> make_torchtune_stack();
 
 /// The trainer of a stack, ready to be prepared.
 std::unique_ptr<trainer::Trainer> make_outside_trainer(const Stack& stack);

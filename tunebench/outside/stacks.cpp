@@ -11,6 +11,7 @@ const std::vector<std::unique_ptr<Stack>>& stacks() {
     list.push_back(make_hf_stack());
     list.push_back(make_fms_hf_tuning_stack());
     list.push_back(make_litgpt_stack());
+    list.push_back(make_torchtune_stack());
     return list;
   }();
   return kStacks;

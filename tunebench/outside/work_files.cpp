@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ namespace {
 constexpr const char* kModules[] = {"sitecustomize.py",         "tunebench_events.py",
                                     "tunebench_hf_train.py",    "tunebench_litgpt.py",
                                     "tunebench_litgpt_data.py", "tunebench_texts.py",
-                                    "tunebench_watch_litgpt.py"};
+                                    "tunebench_torchtune.py",   "tunebench_watch_litgpt.py"};
 /// Tokens of words are shorter; what a text has beyond is cut anyway.
 constexpr std::int64_t kBytesPerToken = 32;
 
@@ -76,6 +77,19 @@ WorkFiles::Data WorkFiles::data(const experiment::Point& point, std::int64_t ste
   made.file = folder_.path() / fmt::format("data-{}.jsonl", data_.size());
   write_file_atomically(made.file, lines);
   return made;
+}
+
+std::vector<std::string> WorkFiles::weight_files(const std::filesystem::path& model) {
+  const std::filesystem::path index = model / "model.safetensors.index.json";
+  if (!is_there(index)) {
+    return {"model.safetensors"};
+  }
+  const Json whole = Json::parse(read_file(index), display_path(index));
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : whole.at("weight_map").as_object()) {
+    names.insert(file.as_string());
+  }
+  return {names.begin(), names.end()};
 }
 
 std::filesystem::path WorkFiles::shared(const experiment::Point& point) {

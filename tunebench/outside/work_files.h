@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tunebench/base/files.h"
 #include "tunebench/experiment/experiment.h"
@@ -31,6 +32,10 @@ class WorkFiles {
   /// The point's model folder, absolute; `version_4`: as transformers 4 reads it.
   /// Errors: those of resolve_model; Unsupported for a preset.
   std::filesystem::path model(const experiment::Point& point, bool version_4);
+
+  /// Names of the safetensors files that hold its weights. Errors: InvalidInput when the index of
+  /// several is no JSON.
+  static std::vector<std::string> weight_files(const std::filesystem::path& model);
 
   /// A folder for what runs over the point's model may keep for each other. Errors: Io.
   std::filesystem::path shared(const experiment::Point& point);

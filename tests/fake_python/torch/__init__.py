@@ -105,6 +105,9 @@ float16 = "torch.float16"
 
 class utils:
     class data:
+        class Dataset:
+            pass
+
         class SequentialSampler:
             def __init__(self, data):
                 self.data = data
