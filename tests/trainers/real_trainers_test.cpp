@@ -67,6 +67,23 @@ TEST_F(RealTrainers, HfDoesLora) {
   EXPECT_EQ(rows.at(0).at("steps_total").as_int(), 3);
 }
 
+TEST_F(RealTrainers, HfDoesPreferencesAndPromptTuning) {
+  const std::vector<std::string> hf{"--trainer", "hf", "--max-steps", "3", "--experiment"};
+  for (const char* experiment : {"finetune_dpo_benchmark", "finetune_orpo_benchmark",
+                                 "finetune_reward_benchmark", "finetune_pt_benchmark"}) {
+    std::vector<std::string> words = hf;
+    words.emplace_back(experiment);
+    const Json row = records(words).back();
+    EXPECT_EQ(row.at("status").as_string(), "ok") << experiment << row.dump(2);
+    EXPECT_EQ(row.at("steps_total").as_int(), 3) << experiment;
+    EXPECT_EQ(row.at("samples_total").as_int(), 3 * 2 * 4) << experiment << ": pairs count once";
+    if (std::string(experiment) == "finetune_dpo_benchmark") {
+      // Nothing is preferred yet: the policy is its own reference.
+      EXPECT_NEAR(row.at("loss_first").as_double(), std::log(2.0), 1e-6);
+    }
+  }
+}
+
 TEST_F(RealTrainers, LitGptTrainsTheSameTokensOverMoreWeights) {
   const Json::Array rows = records({"--trainer", "native,litgpt", "--num-train-epochs", "1"});
   ASSERT_EQ(rows.size(), 2U) << said_.err;

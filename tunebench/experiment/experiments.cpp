@@ -184,6 +184,10 @@ Experiment own_benchmark(const char* id, const char* method, const char* descrip
 
 }  // namespace
 
+std::int64_t rows_per_sample(std::string_view method) {
+  return method == "dpo" || method == "orpo" || method == "reward" ? 2 : 1;
+}
+
 const std::vector<Experiment>& experiments() {
   static const std::vector<Experiment> kList{
       full_benchmark(),
@@ -194,7 +198,13 @@ const std::vector<Experiment>& experiments() {
       own_benchmark("finetune_adapter_benchmark-v1.0.0", "adapter",
                     "LLaMA-Adapter: how fast, how much memory"),
       own_benchmark("finetune_adapter-v2_benchmark-v1.0.0", "adapter_v2",
-                    "LLaMA-Adapter V2: how fast, how much memory")};
+                    "LLaMA-Adapter V2: how fast, how much memory"),
+      own_benchmark("finetune_dpo_benchmark-v1.0.0", "dpo",
+                    "direct preference optimisation: how fast, how much memory"),
+      own_benchmark("finetune_orpo_benchmark-v1.0.0", "orpo",
+                    "odds-ratio preference optimisation: how fast, how much memory"),
+      own_benchmark("finetune_reward_benchmark-v1.0.0", "reward",
+                    "a reward model from preferences: how fast, how much memory")};
   return kList;
 }
 

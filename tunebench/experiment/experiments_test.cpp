@@ -30,7 +30,14 @@ TEST(ExperimentsTest, AreTheFiveOfTheReferenceAndThoseOfOtherMethods) {
       ids, ElementsAre("finetune_full_benchmark-v1.0.0", "finetune_full_stability-v1.0.0",
                        "finetune_lora_benchmark-v1.0.0", "finetune_pt_benchmark-v1.0.0",
                        "finetune_gptq-lora_benchmark-v1.0.0", "finetune_adapter_benchmark-v1.0.0",
-                       "finetune_adapter-v2_benchmark-v1.0.0"));
+                       "finetune_adapter-v2_benchmark-v1.0.0", "finetune_dpo_benchmark-v1.0.0",
+                       "finetune_orpo_benchmark-v1.0.0", "finetune_reward_benchmark-v1.0.0"));
+}
+
+TEST(ExperimentsTest, PreferencesHaveTwoRowsASample) {
+  EXPECT_EQ(rows_per_sample(find_experiment("finetune_dpo_benchmark")->method), 2);
+  EXPECT_EQ(rows_per_sample(find_experiment("finetune_reward_benchmark")->method), 2);
+  EXPECT_EQ(rows_per_sample(find_experiment("finetune_lora_benchmark")->method), 1);
 }
 
 TEST(ExperimentsTest, RunWhereATrainerHasTheirMethod) {

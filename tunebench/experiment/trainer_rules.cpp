@@ -52,9 +52,9 @@ const std::vector<Json>& torch_optimizers() {
 
 TrainerRules hf_rules() {
   return {.name = "hf",
-          .help = "Hugging Face transformers Trainer, LoRA with PEFT",
+          .help = "Hugging Face transformers Trainer, with PEFT and TRL",
           .needs_folder = true,
-          .methods = {"full", "lora"},
+          .methods = {"full", "lora", "pt", "dpo", "orpo", "reward"},
           .honoured = common_properties(),
           .only = {{"optim", torch_optimizers()}, {"dataset_text_field", {"output", "text"}}}};
 }
@@ -75,7 +75,7 @@ TrainerRules fms_hf_tuning_rules() {
 
 /// Every method that there is, for what plays or is told it.
 std::vector<std::string> outside_methods() {
-  return {"full", "lora", "pt", "adapter", "adapter_v2"};
+  return {"full", "lora", "pt", "adapter", "adapter_v2", "dpo", "orpo", "reward"};
 }
 
 /// What trainers with a loop of their own read, which train on one device.

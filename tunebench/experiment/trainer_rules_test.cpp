@@ -108,8 +108,14 @@ TEST(TrainerRules, AnExperimentThatATrainerCannotRunNamesThoseThatCan) {
               ElementsAre("finetune_lora_benchmark-v1.0.0 cannot be run by trainer native - "
                           "trainers that can: simulated, command, hf, fms-hf-tuning, "
                           "litgpt, torchtune"));
-  EXPECT_THAT(refusals({{"trainer", "hf"}}, "finetune_pt_benchmark-v1.0.0"),
-              ElementsAre(HasSubstr("cannot be run by trainer hf")));
+  EXPECT_THAT(refusals({{"trainer", "torchtune"}}, "finetune_pt_benchmark-v1.0.0"),
+              ElementsAre(HasSubstr("cannot be run by trainer torchtune")));
+  for (const char* preferences : {"finetune_dpo_benchmark-v1.0.0", "finetune_orpo_benchmark-v1.0.0",
+                                  "finetune_reward_benchmark-v1.0.0"}) {
+    EXPECT_THAT(refusals({{"trainer", "hf"}}, preferences), IsEmpty());
+    EXPECT_THAT(refusals({{"trainer", "native"}}, preferences),
+                ElementsAre(HasSubstr("trainers that can: simulated, command, hf")));
+  }
   EXPECT_THAT(refusals({{"trainer", "fms-hf-tuning"}, {"fms_hf_tuning_version", "3.2.2"}},
                        "finetune_adapter-v2_benchmark-v1.0.0"),
               ElementsAre(HasSubstr("trainers that can: simulated, command, litgpt")));

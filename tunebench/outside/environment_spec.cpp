@@ -22,7 +22,7 @@ const std::vector<EnvironmentSpec>& environment_specs() {
       {.trainer = "hf",
        .version = "5.24.0",
        .lock = std::string(embedded_file("hf-5.24.0.txt")),
-       .imports = {"torch", "transformers", "accelerate", "peft"},
+       .imports = {"torch", "transformers", "accelerate", "peft", "trl"},
        .size = "6 GB"},
       {.trainer = "fms-hf-tuning",
        .version = "3.2.2",

@@ -4,6 +4,11 @@
 namespace tunebench::outside {
 namespace {
 
+/// Of prompt tuning in fms-hf-tuning, when it is not told another.
+constexpr std::int64_t kVirtualTokens = 8;
+/// Of DPO and ORPO, the default of TRL.
+constexpr double kPreferenceBeta = 0.1;
+
 Json hf_settings(const LaunchContext& context) {
   const experiment::Point& point = context.job.point;
   const std::int64_t steps = context.job.planned_steps;
@@ -33,6 +38,8 @@ Json hf_settings(const LaunchContext& context) {
        {"use_reentrant", point.boolean("gradient_checkpointing_use_reentrant")},
        {"attention", point.boolean("flash_attn") ? "sdpa" : "eager"},
        {"method", method_of(point)},
+       {"virtual_tokens", kVirtualTokens},
+       {"beta", kPreferenceBeta},
        {"lora", Json::object({{"r", point.integer("r")},
                               {"alpha", point.integer("lora_alpha")},
                               {"dropout", kLoraDropout},
