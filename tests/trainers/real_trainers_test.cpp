@@ -67,6 +67,84 @@ TEST_F(RealTrainers, HfDoesLora) {
   EXPECT_EQ(rows.at(0).at("steps_total").as_int(), 3);
 }
 
+TEST_F(RealTrainers, HfDoesPreferencesAndPromptTuning) {
+  const std::vector<std::string> hf{"--trainer", "hf", "--max-steps", "3", "--experiment"};
+  for (const char* experiment : {"finetune_dpo_benchmark", "finetune_orpo_benchmark",
+                                 "finetune_reward_benchmark", "finetune_pt_benchmark"}) {
+    std::vector<std::string> words = hf;
+    words.emplace_back(experiment);
+    const Json row = records(words).back();
+    EXPECT_EQ(row.at("status").as_string(), "ok") << experiment << row.dump(2);
+    EXPECT_EQ(row.at("steps_total").as_int(), 3) << experiment;
+    EXPECT_EQ(row.at("samples_total").as_int(), 3 * 2 * 4) << experiment << ": pairs count once";
+    if (std::string(experiment) == "finetune_dpo_benchmark") {
+      // Nothing is preferred yet: the policy is its own reference.
+      EXPECT_NEAR(row.at("loss_first").as_double(), std::log(2.0), 1e-6);
+    }
+  }
+}
+
+TEST_F(RealTrainers, LitGptTrainsTheSameTokensOverMoreWeights) {
+  const Json::Array rows = records({"--trainer", "native,litgpt", "--num-train-epochs", "1"});
+  ASSERT_EQ(rows.size(), 2U) << said_.err;
+  EXPECT_EQ(rows[1].at("status").as_string(), "ok") << rows[1].dump(2);
+  for (const char* field : {"steps_total", "samples_total", "tokens_total", "tokens_nonpad_total",
+                            "tokens_trained_total"}) {
+    EXPECT_EQ(rows[1].at(field).as_int(), rows[0].at(field).as_int()) << field;
+  }
+  // It takes the mean over micro-batches, whatever they hold; later ones are those of other
+  // weights.
+  const double native = rows[0].at("loss_first").as_double();
+  EXPECT_NEAR(rows[1].at("loss_first").as_double(), native, 1e-4 * native);
+  EXPECT_EQ(rows[1].at("parameters").as_int() - rows[0].at("parameters").as_int(), 320 * 64);
+  EXPECT_THAT(rows[1].at("differences").as_string(), HasSubstr("head is not tied"));
+  EXPECT_THAT(said_.out, HasSubstr("not like for like: litgpt: its head is not tied"));
+}
+
+TEST_F(RealTrainers, LitGptDoesLoraAndTheSecondAdapter) {
+  for (const char* experiment : {"finetune_lora_benchmark", "finetune_adapter-v2_benchmark"}) {
+    const Json last =
+        records({"--trainer", "litgpt", "--max-steps", "3", "--experiment", experiment}).back();
+    EXPECT_EQ(last.at("status").as_string(), "ok") << experiment << last.dump(2);
+    EXPECT_EQ(last.at("steps_total").as_int(), 3);
+  }
+  const Json first = records({"--trainer", "litgpt", "--max-steps", "3", "--experiment",
+                              "finetune_adapter_benchmark"})
+                         .back();
+  EXPECT_EQ(first.at("status").as_string(), "invalid_config");
+  EXPECT_THAT(first.at("reason").as_string(), HasSubstr("this model has 2"));
+}
+
+TEST_F(RealTrainers, LitGptIsStoppedWhenEnoughIsMeasured) {
+  const Json::Array rows = records({"--trainer", "litgpt", "--stop-after-seconds", "3"});
+  EXPECT_EQ(rows.at(0).at("status").as_string(), "ok") << said_.err;
+}
+
+TEST_F(RealTrainers, TorchtuneTrainsWhatNativeTrains) {
+  const Json::Array rows = records({"--trainer", "native,torchtune", "--num-train-epochs", "1"});
+  ASSERT_EQ(rows.size(), 2U) << said_.err;
+  EXPECT_EQ(rows[1].at("status").as_string(), "ok") << rows[1].dump(2);
+  for (const char* field : {"steps_total", "samples_total", "tokens_total", "tokens_nonpad_total",
+                            "tokens_trained_total", "parameters"}) {
+    EXPECT_EQ(rows[1].at(field).as_int(), rows[0].at(field).as_int()) << field;
+  }
+  // It counts the first token of each row when it averages, so far and no closer.
+  for (const char* field : {"loss_first", "loss_last", "grad_norm_first", "grad_norm_last"}) {
+    const double native = rows[0].at(field).as_double();
+    EXPECT_NEAR(rows[1].at(field).as_double(), native, 1e-3 * native) << field;
+  }
+}
+
+TEST_F(RealTrainers, TorchtuneDoesLoraAndIsStoppedWhenEnoughIsMeasured) {
+  const Json lora = records({"--trainer", "torchtune", "--max-steps", "3", "--experiment",
+                             "finetune_lora_benchmark"})
+                        .back();
+  EXPECT_EQ(lora.at("status").as_string(), "ok") << lora.dump(2);
+  EXPECT_EQ(lora.at("steps_total").as_int(), 3);
+  const Json stopped = records({"--trainer", "torchtune", "--stop-after-seconds", "3"}).back();
+  EXPECT_EQ(stopped.at("status").as_string(), "ok") << said_.err;
+}
+
 TEST_F(RealTrainers, HfIsStoppedWhenEnoughIsMeasured) {
   const Json::Array rows = records({"--trainer", "hf", "--stop-after-seconds", "3"});
   EXPECT_EQ(rows.at(0).at("status").as_string(), "ok") << said_.err;

@@ -25,6 +25,9 @@ struct Experiment {
   bool runnable = false;                               ///< a trainer of this version can run it
 };
 const std::vector<Experiment>& experiments();
+/// Rows of at most model_max_length tokens that a sample of this method makes: two where it is a
+/// pair of answers to one prompt.
+std::int64_t rows_per_sample(std::string_view method);
 /// By id, or id without "-v1.0.0". nullptr when there is none.
 const Experiment* find_experiment(std::string_view id);
 

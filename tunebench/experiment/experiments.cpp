@@ -168,11 +168,41 @@ Experiment gptq_lora_benchmark() {
           .measured = benchmark_properties()};
 }
 
+/// Methods that the reference system does not have: one experiment each, alike in all else.
+Experiment own_benchmark(const char* id, const char* method, const char* description) {
+  return {.id = id,
+          .description = description,
+          .method = method,
+          .purpose = "Performance",
+          .weights_format = "Vanilla",
+          .fixed = common_parameters(method, "Performance", "Vanilla"),
+          .measured = benchmark_properties(),
+          .runnable = true};
+}
+
 }  // namespace
 
+std::int64_t rows_per_sample(std::string_view method) {
+  return method == "dpo" || method == "orpo" || method == "reward" ? 2 : 1;
+}
+
 const std::vector<Experiment>& experiments() {
-  static const std::vector<Experiment> kList{full_benchmark(), full_stability(), lora_benchmark(),
-                                             prompt_tuning_benchmark(), gptq_lora_benchmark()};
+  static const std::vector<Experiment> kList{
+      full_benchmark(),
+      full_stability(),
+      lora_benchmark(),
+      prompt_tuning_benchmark(),
+      gptq_lora_benchmark(),
+      own_benchmark("finetune_adapter_benchmark-v1.0.0", "adapter",
+                    "LLaMA-Adapter: how fast, how much memory"),
+      own_benchmark("finetune_adapter-v2_benchmark-v1.0.0", "adapter_v2",
+                    "LLaMA-Adapter V2: how fast, how much memory"),
+      own_benchmark("finetune_dpo_benchmark-v1.0.0", "dpo",
+                    "direct preference optimisation: how fast, how much memory"),
+      own_benchmark("finetune_orpo_benchmark-v1.0.0", "orpo",
+                    "odds-ratio preference optimisation: how fast, how much memory"),
+      own_benchmark("finetune_reward_benchmark-v1.0.0", "reward",
+                    "a reward model from preferences: how fast, how much memory")};
   return kList;
 }
 

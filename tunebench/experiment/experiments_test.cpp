@@ -21,17 +21,26 @@ const Json* fixed(const Experiment& experiment, std::string_view name) {
   return nullptr;
 }
 
-TEST(ExperimentsTest, AreTheFiveOfTheReference) {
+TEST(ExperimentsTest, AreTheFiveOfTheReferenceAndThoseOfOtherMethods) {
   std::vector<std::string> ids;
   for (const Experiment& experiment : experiments()) {
     ids.push_back(experiment.id);
   }
-  EXPECT_THAT(ids, ElementsAre("finetune_full_benchmark-v1.0.0", "finetune_full_stability-v1.0.0",
-                               "finetune_lora_benchmark-v1.0.0", "finetune_pt_benchmark-v1.0.0",
-                               "finetune_gptq-lora_benchmark-v1.0.0"));
+  EXPECT_THAT(
+      ids, ElementsAre("finetune_full_benchmark-v1.0.0", "finetune_full_stability-v1.0.0",
+                       "finetune_lora_benchmark-v1.0.0", "finetune_pt_benchmark-v1.0.0",
+                       "finetune_gptq-lora_benchmark-v1.0.0", "finetune_adapter_benchmark-v1.0.0",
+                       "finetune_adapter-v2_benchmark-v1.0.0", "finetune_dpo_benchmark-v1.0.0",
+                       "finetune_orpo_benchmark-v1.0.0", "finetune_reward_benchmark-v1.0.0"));
 }
 
-TEST(ExperimentsTest, FullFineTuningAndLoraRun) {
+TEST(ExperimentsTest, PreferencesHaveTwoRowsASample) {
+  EXPECT_EQ(rows_per_sample(find_experiment("finetune_dpo_benchmark")->method), 2);
+  EXPECT_EQ(rows_per_sample(find_experiment("finetune_reward_benchmark")->method), 2);
+  EXPECT_EQ(rows_per_sample(find_experiment("finetune_lora_benchmark")->method), 1);
+}
+
+TEST(ExperimentsTest, RunWhereATrainerHasTheirMethod) {
   for (const Experiment& experiment : experiments()) {
     EXPECT_EQ(experiment.runnable, !trainers_for(experiment.method).empty()) << experiment.id;
   }

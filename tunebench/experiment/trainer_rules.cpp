@@ -52,9 +52,9 @@ const std::vector<Json>& torch_optimizers() {
 
 TrainerRules hf_rules() {
   return {.name = "hf",
-          .help = "Hugging Face transformers Trainer, LoRA with PEFT",
+          .help = "Hugging Face transformers Trainer, with PEFT and TRL",
           .needs_folder = true,
-          .methods = {"full", "lora"},
+          .methods = {"full", "lora", "pt", "dpo", "orpo", "reward"},
           .honoured = common_properties(),
           .only = {{"optim", torch_optimizers()}, {"dataset_text_field", {"output", "text"}}}};
 }
@@ -73,6 +73,47 @@ TrainerRules fms_hf_tuning_rules() {
           .only = {{"optim", torch_optimizers()}, {"fms_hf_tuning_version", {"3.2.2"}}}};
 }
 
+/// Every method that there is, for what plays or is told it.
+std::vector<std::string> outside_methods() {
+  return {"full", "lora", "pt", "adapter", "adapter_v2", "dpo", "orpo", "reward"};
+}
+
+/// What trainers with a loop of their own read, which train on one device.
+std::vector<std::string> plain_loop_properties() {
+  std::vector<std::string> names = common_properties();
+  std::erase(names, "gradient_checkpointing_use_reentrant");
+  return names;
+}
+
+TrainerRules litgpt_rules() {
+  return {.name = "litgpt",
+          .help = "LitGPT's fine-tuning scripts",
+          .needs_folder = true,
+          .methods = {"full", "lora", "adapter", "adapter_v2"},
+          .honoured = plain_loop_properties(),
+          .only = {{"optim", {"adamw_torch", "adamw_torch_fused"}},
+                   {"dataset_text_field", {"output", "text"}},
+                   {"torch_dtype", {"float32", "bfloat16"}},
+                   {"lr_scheduler_type", {"cosine"}},
+                   {"flash_attn", {true}},
+                   {"number_gpus", {0, 1}}}};
+}
+
+TrainerRules torchtune_rules() {
+  return {.name = "torchtune",
+          .help = "torchtune's fine-tuning recipes",
+          .needs_folder = true,
+          .methods = {"full", "lora"},
+          .honoured = plain_loop_properties(),
+          .only = {{"optim", {"adamw_torch", "adamw_torch_fused"}},
+                   {"dataset_text_field", {"output", "text"}},
+                   {"torch_dtype", {"float32", "bfloat16"}},
+                   {"bf16", {false}},
+                   {"lr_scheduler_type", {"cosine"}},
+                   {"flash_attn", {true}},
+                   {"number_gpus", {0, 1}}}};
+}
+
 }  // namespace
 
 const std::vector<TrainerRules>& trainer_rules() {
@@ -82,13 +123,15 @@ const std::vector<TrainerRules>& trainer_rules() {
        .help = "plays the model of --simulation and trains nothing",
        .takes_all = true,
        .any_gpus = true,
-       .methods = {"full", "lora", "pt"}},
+       .methods = outside_methods()},
       {.name = "command",
        .help = "any program that writes the step protocol: --trainer command -- PROGRAM ARGS",
        .takes_all = true,
-       .methods = {"full", "lora", "pt"}},
+       .methods = outside_methods()},
       hf_rules(),
-      fms_hf_tuning_rules()};
+      fms_hf_tuning_rules(),
+      litgpt_rules(),
+      torchtune_rules()};
   return kTable;
 }
 

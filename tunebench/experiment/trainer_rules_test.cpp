@@ -107,9 +107,34 @@ TEST(TrainerRules, AnExperimentThatATrainerCannotRunNamesThoseThatCan) {
   EXPECT_THAT(refusals({{"trainer", "native"}}, lora), IsEmpty());
   EXPECT_THAT(refusals({{"trainer", "native"}}, "finetune_pt_benchmark-v1.0.0"),
               ElementsAre("finetune_pt_benchmark-v1.0.0 cannot be run by trainer native - "
-                          "trainers that can: simulated, command, fms-hf-tuning"));
-  EXPECT_THAT(refusals({{"trainer", "hf"}}, "finetune_pt_benchmark-v1.0.0"),
-              ElementsAre(HasSubstr("cannot be run by trainer hf")));
+                          "trainers that can: simulated, command, hf, fms-hf-tuning"));
+  EXPECT_THAT(refusals({{"trainer", "torchtune"}}, "finetune_pt_benchmark-v1.0.0"),
+              ElementsAre(HasSubstr("cannot be run by trainer torchtune")));
+  for (const char* preferences : {"finetune_dpo_benchmark-v1.0.0", "finetune_orpo_benchmark-v1.0.0",
+                                  "finetune_reward_benchmark-v1.0.0"}) {
+    EXPECT_THAT(refusals({{"trainer", "hf"}}, preferences), IsEmpty());
+    EXPECT_THAT(refusals({{"trainer", "native"}}, preferences),
+                ElementsAre(HasSubstr("trainers that can: simulated, command, hf")));
+  }
+  EXPECT_THAT(refusals({{"trainer", "fms-hf-tuning"}, {"fms_hf_tuning_version", "3.2.2"}},
+                       "finetune_adapter-v2_benchmark-v1.0.0"),
+              ElementsAre(HasSubstr("trainers that can: simulated, command, litgpt")));
+}
+
+TEST(TrainerRules, LitGptTrainsOnOneDeviceWithItsOwnSchedule) {
+  EXPECT_THAT(refusals({{"trainer", "litgpt"}}), IsEmpty());
+  EXPECT_THAT(refusals({{"trainer", "litgpt"}}, "finetune_adapter_benchmark-v1.0.0"), IsEmpty());
+  EXPECT_THAT(refusals({{"trainer", "litgpt"}, {"number_gpus", 2}, {"lr_scheduler_type", "linear"}},
+                       "finetune_full_benchmark-v1.0.0", 2),
+              ElementsAre(HasSubstr("lr_scheduler_type linear is not supported by trainer litgpt"),
+                          HasSubstr("number_gpus 2 is not supported by trainer litgpt")));
+}
+
+TEST(TrainerRules, TorchtuneComputesInOneType) {
+  EXPECT_THAT(refusals({{"trainer", "torchtune"}}), IsEmpty());
+  EXPECT_THAT(refusals({{"trainer", "torchtune"}, {"bf16", true}, {"torch_dtype", "float16"}}),
+              ElementsAre(HasSubstr("torch_dtype float16 is not supported by trainer torchtune"),
+                          HasSubstr("bf16 true is not supported by trainer torchtune")));
 }
 
 TEST(TrainerRules, GpusMustBeThereForWhatReallyTrains) {

@@ -163,13 +163,20 @@ record::Record Measurement::run() {
   started_at_ = iso_time(clock_.unix_seconds());
   last_event_at_ = clock_.now();
   seen_.started_ns = last_event_at_.count();
-  running_ = trainer_.start({.point = request_.point,
-                             .log_file = request_.log_file,
-                             .planned_steps = request_.planned_steps,
-                             .memory_bytes = request_.memory_bytes,
-                             .repeat = request_.repeat,
-                             .attempt = request_.attempt,
-                             .force = request_.force});
+  try {
+    running_ = trainer_.start({.point = request_.point,
+                               .log_file = request_.log_file,
+                               .planned_steps = request_.planned_steps,
+                               .memory_bytes = request_.memory_bytes,
+                               .repeat = request_.repeat,
+                               .attempt = request_.attempt,
+                               .force = request_.force});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::InvalidInput && error.code() != ErrorCode::Unsupported) {
+      throw;
+    }
+    return refused(record::Outcome::InvalidConfig, error.message());
+  }
   watch_.start(running_->pid(), gpus_,
                std::chrono::duration_cast<milliseconds>(
                    from_seconds(request_.protocol.telemetry_interval_s)));
@@ -425,6 +432,9 @@ record::Record Measurement::begin_record() const {
   record.trainer = trainer_.name();
   record.trainer_version = trainer_.version();
   record.started_at = started_at_;
+  if (!expected_.differences.empty()) {
+    record.set("differences", expected_.differences);
+  }
   return record;
 }
 

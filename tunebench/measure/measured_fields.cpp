@@ -35,9 +35,9 @@ void set_hello_fields(Record& record, const trainer::HelloEvent& hello) {
   if (!hello.isa.empty()) {
     record.set("isa", hello.isa);
   }
-  static constexpr std::array<std::string_view, 7> kKept = {
-      "threads",    "compute_dtype",      "recompute",      "weights",
-      "parameters", "trained_parameters", "flops_per_token"};
+  static constexpr std::array<std::string_view, 8> kKept = {
+      "threads",    "compute_dtype",      "recompute",       "weights",
+      "parameters", "trained_parameters", "flops_per_token", "differences"};
   for (const auto& [name, text] : hello.notes) {
     if (std::ranges::find(kKept, name) == kKept.end()) {
       continue;

@@ -27,6 +27,10 @@ bool not_finite(const std::optional<double>& value) {
 
 Tally::Tally(const experiment::Point& point)
     : length_limit_(positive_input(point, "model_max_length")) {
+  const experiment::Experiment* experiment = experiment::find_experiment(point.experiment);
+  if (experiment != nullptr) {
+    rows_per_sample_ = experiment::rows_per_sample(experiment->method);
+  }
   const std::optional<std::int64_t> batch = positive_input(point, "batch_size");
   const std::optional<std::int64_t> accumulation =
       positive_input(point, "gradient_accumulation_steps");
@@ -108,9 +112,10 @@ std::string Tally::check(const trainer::StepEvent& step) const {
     return says(fmt::format("samples {} exceeds batch_size x gradient_accumulation_steps, {}",
                             step.samples, *samples_limit_));
   }
-  if (length_limit_.has_value() && step.tokens > step.samples * *length_limit_) {
-    return says(fmt::format("tokens {} exceeds {} samples of model_max_length {}", step.tokens,
-                            step.samples, *length_limit_));
+  if (length_limit_.has_value() && step.tokens > step.samples * rows_per_sample_ * *length_limit_) {
+    return says(fmt::format("tokens {} exceeds {} {} of model_max_length {}", step.tokens,
+                            step.samples, rows_per_sample_ == 2 ? "pairs" : "samples",
+                            *length_limit_));
   }
   return "";
 }

@@ -44,6 +44,7 @@ class Tally {
 
   std::optional<std::int64_t> samples_limit_;
   std::optional<std::int64_t> length_limit_;
+  std::int64_t rows_per_sample_ = 1;
   StepCounts totals_;
   std::int64_t steps_ = 0;
   std::optional<trainer::StepEvent> first_;

@@ -55,6 +55,20 @@ TEST(TallyTest, AddsUpEveryCountOfEveryStep) {
   EXPECT_EQ(tally.contradiction(), "");
 }
 
+TEST(TallyTest, APairOfAnswersIsOneSampleOfTwoRows) {
+  experiment::Point pairs = kPoint;
+  pairs.experiment = "finetune_dpo_benchmark-v1.0.0";
+  Tally tally(pairs);
+  trainer::StepEvent event = step(1);
+  event.tokens = 160;
+  tally.add(event);
+  EXPECT_EQ(tally.contradiction(), "");
+  event = step(2);
+  event.tokens = 161;
+  tally.add(event);
+  EXPECT_EQ(tally.contradiction(), "step 2: tokens 161 exceeds 8 pairs of model_max_length 10");
+}
+
 TEST(TallyTest, FindsCountsThatCannotBe) {
   trainer::StepEvent event = step(2);
   event.tokens_nonpad = 81;

@@ -22,13 +22,23 @@ const std::vector<EnvironmentSpec>& environment_specs() {
       {.trainer = "hf",
        .version = "5.24.0",
        .lock = std::string(embedded_file("hf-5.24.0.txt")),
-       .imports = {"torch", "transformers", "accelerate", "peft"},
+       .imports = {"torch", "transformers", "accelerate", "peft", "trl"},
        .size = "6 GB"},
       {.trainer = "fms-hf-tuning",
        .version = "3.2.2",
        .lock = std::string(embedded_file("fms-hf-tuning-3.2.2.txt")),
        .imports = {"torch", "transformers", "accelerate", "peft", "trl", "tuning.sft_trainer"},
-       .size = "7 GB"}};
+       .size = "7 GB"},
+      {.trainer = "litgpt",
+       .version = "0.5.13",
+       .lock = std::string(embedded_file("litgpt-0.5.13.txt")),
+       .imports = {"torch", "lightning", "litgpt"},
+       .size = "5 GB"},
+      {.trainer = "torchtune",
+       .version = "0.6.1",
+       .lock = std::string(embedded_file("torchtune-0.6.1.txt")),
+       .imports = {"torch", "torchao", "torchtune"},
+       .size = "5 GB"}};
   return kSpecs;
 }
 

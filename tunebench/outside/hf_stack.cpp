@@ -1,23 +1,17 @@
-#include <algorithm>
-#include <cmath>
-
 #include "tunebench/base/json.h"
 #include "tunebench/outside/stack.h"
 
 namespace tunebench::outside {
 namespace {
 
-/// ceil(ratio * steps), as the Trainer itself works it out from a ratio.
-std::int64_t warmup_steps_of(const experiment::Point& point, std::int64_t steps) {
-  return static_cast<std::int64_t>(
-      std::ceil(point.real("warmup_ratio") * static_cast<double>(steps)));
-}
+/// Of prompt tuning in fms-hf-tuning, when it is not told another.
+constexpr std::int64_t kVirtualTokens = 8;
+/// Of DPO and ORPO, the default of TRL.
+constexpr double kPreferenceBeta = 0.1;
 
 Json hf_settings(const LaunchContext& context) {
   const experiment::Point& point = context.job.point;
   const std::int64_t steps = context.job.planned_steps;
-  const experiment::Experiment* experiment = experiment::find_experiment(point.experiment);
-  const std::string method = experiment == nullptr ? "full" : experiment->method;
   Json modules = Json::array();
   for (const std::string& module : lora_modules(point)) {
     modules.push_back(module);
@@ -43,10 +37,12 @@ Json hf_settings(const LaunchContext& context) {
        {"gradient_checkpointing", point.boolean("gradient_checkpointing")},
        {"use_reentrant", point.boolean("gradient_checkpointing_use_reentrant")},
        {"attention", point.boolean("flash_attn") ? "sdpa" : "eager"},
-       {"method", method},
+       {"method", method_of(point)},
+       {"virtual_tokens", kVirtualTokens},
+       {"beta", kPreferenceBeta},
        {"lora", Json::object({{"r", point.integer("r")},
                               {"alpha", point.integer("lora_alpha")},
-                              {"dropout", 0.05},
+                              {"dropout", kLoraDropout},
                               {"target_modules", std::move(modules)}})},
        {"seed", point.integer("seed")},
        {"use_cpu", point.integer("number_gpus") == 0},

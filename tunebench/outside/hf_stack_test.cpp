@@ -63,6 +63,15 @@ TEST(HfStack, LoraAdaptsTheModulesOfTheTable) {
             Json(Json::Array{"q_proj", "v_proj"}));
 }
 
+TEST(HfStack, PreferencesAndPromptTuningAreMethods) {
+  const Json dpo = settings_of(test_point({}, "finetune_dpo_benchmark-v1.0.0"));
+  EXPECT_EQ(dpo.at("method").as_string(), "dpo");
+  EXPECT_EQ(dpo.at("beta").as_double(), 0.1);
+  const Json prompt = settings_of(test_point({}, "finetune_pt_benchmark-v1.0.0"));
+  EXPECT_EQ(prompt.at("method").as_string(), "pt");
+  EXPECT_EQ(prompt.at("virtual_tokens").as_int(), 8);
+}
+
 TEST(HfStack, SeveralGpusAreSeveralProcesses) {
   const experiment::Point point =
       test_point({{"number_gpus", 4}, {"batch_size", 8}, {"distributed_backend", "DDP"}});

@@ -11,6 +11,7 @@
 #include "tunebench/base/log.h"
 #include "tunebench/base/text.h"
 #include "tunebench/base/thread_pool.h"
+#include "tunebench/model/model_source.h"
 #include "tunebench/outside/environments.h"
 #include "tunebench/outside/free_port.h"
 #include "tunebench/outside/stack.h"
@@ -105,7 +106,9 @@ class OutsideTrainer final : public trainer::Trainer {
   [[nodiscard]] std::string name() const override { return stack_.name(); }
   [[nodiscard]] std::string version() const override { return stack_.version(); }
   [[nodiscard]] trainer::Expected expected(const experiment::Point& point) const override {
-    return stack_.expected(point);
+    trainer::Expected expected = stack_.expected(point);
+    expected.differences = join(differences_of(point), "; ");
+    return expected;
   }
   [[nodiscard]] Variables packages() const override {
     return stack_.environment() == nullptr ? Variables{} : stack_.environment()->packages();
@@ -141,6 +144,19 @@ class OutsideTrainer final : public trainer::Trainer {
   }
 
  private:
+  [[nodiscard]] std::vector<std::string> differences_of(const experiment::Point& point) const {
+    try {
+      if (stack_.reads_files()) {
+        const model::ModelSpec spec = model::resolve_model(point.text("model_name")).spec;
+        return stack_.differences(point, &spec);
+      }
+    } catch (const Error&) {
+      // The start tells what is wrong with the model.
+      return stack_.differences(point, nullptr);
+    }
+    return stack_.differences(point, nullptr);
+  }
+
   LaunchContext context_of(const trainer::Job& job, const std::filesystem::path& folder) {
     LaunchContext context{
         .job = job, .folder = folder, .modules = work_.modules(), .port = free_port()};
@@ -153,6 +169,10 @@ class OutsideTrainer final : public trainer::Trainer {
       context.data_file = data.file;
       context.text_field = data.field;
       context.rows = data.rows;
+      context.weight_files = WorkFiles::weight_files(context.model_folder);
+      context.shared = work_.shared(job.point);
+      spec_ = model::resolve_model(job.point.text("model_name")).spec;
+      context.spec = &spec_;
     }
     return context;
   }
@@ -162,6 +182,7 @@ class OutsideTrainer final : public trainer::Trainer {
   Environments environments_;
   WorkFiles work_;
   std::optional<FileLock> held_;
+  model::ModelSpec spec_;  // of the last context
 };
 
 }  // namespace

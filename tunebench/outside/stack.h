@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tunebench/model/model_spec.h"
 #include "tunebench/outside/environment_spec.h"
 #include "tunebench/trainer/trainer.h"
 
@@ -15,21 +16,24 @@ namespace tunebench::outside {
 /// What a point needs to become a command line: all paths exist and are absolute.
 struct LaunchContext {
   const trainer::Job& job;
-  std::filesystem::path folder;        ///< of this run, removed after it
-  std::filesystem::path modules;       ///< our Python files
-  std::filesystem::path python;        ///< of the trainer's environment; empty: it has none
-  std::filesystem::path model_folder;  ///< empty when the trainer is not given one
-  std::filesystem::path data_file;     ///< JSON lines; empty as above
-  std::string text_field;              ///< of the data file
-  std::int64_t rows = 0;               ///< records of it that the job reaches
-  int port = 0;                        ///< a free one, for the processes to meet at
+  std::filesystem::path folder;           ///< of this run, removed after it
+  std::filesystem::path modules;          ///< our Python files
+  std::filesystem::path python;           ///< of the trainer's environment; empty: it has none
+  std::filesystem::path model_folder;     ///< empty when the trainer is not given one
+  std::vector<std::string> weight_files;  ///< of the model folder, by name
+  std::filesystem::path shared;     ///< for files that all runs of the model and trainer share
+  std::filesystem::path data_file;  ///< JSON lines; empty as above
+  std::string text_field;           ///< of the data file
+  std::int64_t rows = 0;            ///< records of it that the job reaches
+  int port = 0;                     ///< a free one, for the processes to meet at
+  const model::ModelSpec* spec = nullptr;  ///< of the model folder
 };
 
 /// How a trainer is started for one point.
 struct Launch {
   std::vector<std::string> argv;
   std::vector<std::pair<std::string, std::string>> environment;
-  /// Written into the run's folder before the start: name, content.
+  /// Written before the start: name in the run's folder, or absolute path; content.
   std::vector<std::pair<std::string, std::string>> files;
 };
 
@@ -51,9 +55,15 @@ class Stack {
   /// Pure. Errors: InvalidInput naming what of the point cannot be said.
   [[nodiscard]] virtual Launch launch(const LaunchContext& context) const = 0;
   [[nodiscard]] virtual trainer::Expected expected(const experiment::Point& point) const = 0;
+  /// In what its work is not that of other trainers at this point. `spec`: nullptr when the model
+  /// is not known.
+  [[nodiscard]] virtual std::vector<std::string> differences(
+      const experiment::Point& /*point*/, const model::ModelSpec* /*spec*/) const {
+    return {};
+  }
 };
 
-/// All trainers with an environment of their own: hf, fms-hf-tuning.
+/// All trainers with an environment of their own.
 const std::vector<std::unique_ptr<Stack>>& stacks();
 /// nullptr when there is none of that name.
 const Stack* find_stack(std::string_view name);
@@ -71,6 +81,12 @@ inline constexpr double kPythonExitS = 120.0;
 std::int64_t processes_of(const experiment::Point& point);
 /// The device that a point asks for: "cuda" or "cpu".
 std::string device_of(const experiment::Point& point);
+/// Of its experiment: full, lora, ...
+std::string method_of(const experiment::Point& point);
+/// ceil(warmup_ratio * steps), as transformers works it out.
+std::int64_t warmup_steps_of(const experiment::Point& point, std::int64_t steps);
+/// Of the reference system's experiments.
+inline constexpr double kLoraDropout = 0.05;
 /// Modules that LoRA adapts: those of the experiment's table for the model, else q_proj, v_proj.
 std::vector<std::string> lora_modules(const experiment::Point& point);
 /// {"hf-5.24.0+1a2b3c4d"}: a version and the lock behind it.
@@ -78,6 +94,8 @@ std::string version_with_lock(const EnvironmentSpec& spec);
 
 std::unique_ptr<Stack> make_hf_stack();
 std::unique_ptr<Stack> make_fms_hf_tuning_stack();
+std::unique_ptr<Stack> make_litgpt_stack();
+std::unique_ptr<Stack> make_torchtune_stack();
 
 /// The trainer of a stack, ready to be prepared.
 std::unique_ptr<trainer::Trainer> make_outside_trainer(const Stack& stack);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "tunebench/outside/stack.h"
 
@@ -9,6 +10,8 @@ const std::vector<std::unique_ptr<Stack>>& stacks() {
     std::vector<std::unique_ptr<Stack>> list;
     list.push_back(make_hf_stack());
     list.push_back(make_fms_hf_tuning_stack());
+    list.push_back(make_litgpt_stack());
+    list.push_back(make_torchtune_stack());
     return list;
   }();
   return kStacks;
@@ -31,6 +34,16 @@ std::int64_t processes_of(const experiment::Point& point) {
 
 std::string device_of(const experiment::Point& point) {
   return point.integer("number_gpus") > 0 ? "cuda" : "cpu";
+}
+
+std::string method_of(const experiment::Point& point) {
+  const experiment::Experiment* experiment = experiment::find_experiment(point.experiment);
+  return experiment == nullptr ? "full" : experiment->method;
+}
+
+std::int64_t warmup_steps_of(const experiment::Point& point, std::int64_t steps) {
+  return static_cast<std::int64_t>(
+      std::ceil(point.real("warmup_ratio") * static_cast<double>(steps)));
 }
 
 std::vector<std::string> lora_modules(const experiment::Point& point) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/model/model_source.h"
 
 namespace tunebench::outside {
 
@@ -30,6 +31,11 @@ inline experiment::Point test_point(const std::vector<std::pair<std::string, Jso
     point.inputs[name] = value;
   }
   return point;
+}
+
+/// The shape of the preset tiny.
+inline model::ModelSpec tiny_spec() {
+  return model::resolve_model("tiny").spec;
 }
 
 }  // namespace tunebench::outside

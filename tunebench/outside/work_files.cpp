@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -16,8 +17,10 @@
 namespace tunebench::outside {
 namespace {
 
-constexpr const char* kModules[] = {"sitecustomize.py", "tunebench_events.py",
-                                    "tunebench_hf_train.py"};
+constexpr const char* kModules[] = {"sitecustomize.py",         "tunebench_events.py",
+                                    "tunebench_hf_train.py",    "tunebench_litgpt.py",
+                                    "tunebench_litgpt_data.py", "tunebench_texts.py",
+                                    "tunebench_torchtune.py",   "tunebench_watch_litgpt.py"};
 /// Tokens of words are shorter; what a text has beyond is cut anyway.
 constexpr std::int64_t kBytesPerToken = 32;
 
@@ -74,6 +77,28 @@ WorkFiles::Data WorkFiles::data(const experiment::Point& point, std::int64_t ste
   made.file = folder_.path() / fmt::format("data-{}.jsonl", data_.size());
   write_file_atomically(made.file, lines);
   return made;
+}
+
+std::vector<std::string> WorkFiles::weight_files(const std::filesystem::path& model) {
+  const std::filesystem::path index = model / "model.safetensors.index.json";
+  if (!is_there(index)) {
+    return {"model.safetensors"};
+  }
+  const Json whole = Json::parse(read_file(index), display_path(index));
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : whole.at("weight_map").as_object()) {
+    names.insert(file.as_string());
+  }
+  return {names.begin(), names.end()};
+}
+
+std::filesystem::path WorkFiles::shared(const experiment::Point& point) {
+  const auto [place, added] = shared_.try_emplace(point.text("model_name"));
+  if (added) {
+    place->second = folder_.path() / fmt::format("shared-{}", shared_.size());
+    std::filesystem::create_directories(place->second);
+  }
+  return place->second;
 }
 
 std::filesystem::path WorkFiles::model(const experiment::Point& point, bool version_4) {

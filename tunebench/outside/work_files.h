@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tunebench/base/files.h"
 #include "tunebench/experiment/experiment.h"
@@ -32,10 +33,18 @@ class WorkFiles {
   /// Errors: those of resolve_model; Unsupported for a preset.
   std::filesystem::path model(const experiment::Point& point, bool version_4);
 
+  /// Names of the safetensors files that hold its weights. Errors: InvalidInput when the index of
+  /// several is no JSON.
+  static std::vector<std::string> weight_files(const std::filesystem::path& model);
+
+  /// A folder for what runs over the point's model may keep for each other. Errors: Io.
+  std::filesystem::path shared(const experiment::Point& point);
+
  private:
   TemporaryFolder folder_;
   std::map<std::string, Data> data_;
   std::map<std::string, std::filesystem::path> views_;
+  std::map<std::string, std::filesystem::path> shared_;
 };
 
 }  // namespace tunebench::outside

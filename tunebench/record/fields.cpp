@@ -242,6 +242,7 @@ void add_trainer_facts(Fields& table) {
           text("recompute",
                "what backward rebuilt: none, activation, norm, block (mildest that fits)"),
           text("weights", "where the weights came from: loaded or random"),
+          text("differences", "in what the trainer's work is not that of others at this point"),
           integer("parameters", "", Neither, "weights of the model; a tied head counts once"),
           integer("trained_parameters", "", Neither,
                   "weights that are trained: all of the model, or those of the method"),

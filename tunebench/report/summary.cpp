@@ -53,6 +53,8 @@ void add_attempt(PointSummary& point, const store::RunRecord& attempt) {
   }
   const Json& weights = record.get("weights");
   point.random_weights = weights.is_string() && weights.as_string() == "random";
+  const Json& differences = record.get("differences");
+  point.differences = differences.is_string() ? differences.as_string() : "";
   const Json& warmup = record.get("warmup");
   if (warmup.is_string() && (warmup.as_string() == "capped" || warmup.as_string() == "short")) {
     point.warmup = warmup.as_string();
@@ -149,11 +151,17 @@ std::string drift_line(std::span<const PointSummary> points) {
 /// What a reader must know about the numbers.
 std::string note_lines(std::span<const PointSummary> points) {
   std::set<std::string> seeds;
+  std::set<std::string> differing;
   bool unsettled = false;
   bool outliers = false;
   for (const PointSummary& point : points) {
     outliers = outliers || !point.outliers.empty();
     unsettled = unsettled || !point.warmup.empty();
+    const auto trainer = point.inputs.find("trainer");
+    if (!point.differences.empty() && trainer != point.inputs.end()) {
+      differing.insert(fmt::format("not like for like: {}: {}\n", input_text(trainer->second),
+                                   printable(point.differences)));
+    }
     const auto seed = point.inputs.find("seed");
     if (point.random_weights && seed != point.inputs.end()) {
       seeds.insert(input_text(seed->second));
@@ -162,6 +170,9 @@ std::string note_lines(std::span<const PointSummary> points) {
   std::string text;
   if (!seeds.empty()) {
     text += fmt::format("weights: random (seed {})\n", fmt::join(seeds, ", "));
+  }
+  for (const std::string& line : differing) {
+    text += line;
   }
   if (unsettled) {
     text += "warm-up: step times of some points had not settled when timing began (see warmup)\n";

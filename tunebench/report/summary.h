@@ -57,6 +57,7 @@ struct PointSummary {
   std::string warmup = {};                      ///< "capped" or "short" when one attempt says so
   double throttled_percent = 0;                 ///< largest of the valid attempts
   bool imported = false;                        ///< an attempt was measured by another program
+  std::string differences = {};                 ///< in what the trainer's work is another
   std::string stale = {};  ///< "driver 550 -> 570" of an attempt reused although that differs
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(rates.size()); }
   /// "ok", "ok, throttled 6 %, 1 outlier, 1 crashed", or outcome and reason.

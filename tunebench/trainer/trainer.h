@@ -56,6 +56,8 @@ struct Expected {
   /// How long it may take to exit after its end event, when that is longer than the protocol's
   /// grace: an interpreter that takes large libraries down on a busy machine.
   double exit_s = 0;
+  /// In what its work is not that of other trainers at the same point; recorded, empty when equal.
+  std::string differences = {};
 };
 
 /// A started child: its events and its end.
@@ -85,7 +87,8 @@ class Trainer {
   virtual ~Trainer() = default;
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::string version() const = 0;
-  /// Errors: Io or NotFound when the child cannot be started.
+  /// Errors: Io or NotFound when the child cannot be started; InvalidInput or Unsupported when it
+  /// cannot do this point.
   virtual std::unique_ptr<Running> start(const Job& job) = 0;
   /// GFLOP/s that this trainer's matrix products reach on this machine, measured by a process of
   /// its own at the first call; nullopt when that is not known.

@@ -191,12 +191,15 @@ class Counts:
         trainers hand on without computing it. Padding is where the attention mask is 0, or, without
         one, where the pad id stands. `pairs`: rows are answers to the same prompt, two a sample."""
         rows = 0
+        # Two answers side by side are padded to the longer one before they are computed.
+        both = [_get(batch, prefix + "input_ids") for prefix in ("chosen_", "rejected_")]
+        widest = 0 if None in both else max(int(one.shape[-1]) for one in both)
         for key in list(batch.keys()):
             tensor = batch[key]
             if not key.endswith("input_ids") or key.startswith("prompt_") or not hasattr(tensor, "numel"):
                 continue
             prefix = key[: -len("input_ids")]
-            self.tokens.append(_elements(tensor))
+            self.tokens.append(int(tensor.shape[0]) * widest if widest else _elements(tensor))
             mask = _get(batch, prefix + "attention_mask")
             if mask is not None:
                 self.nonpad.append(mask.sum())
@@ -475,7 +478,8 @@ def _notes_of(trainer):
         # Sharded, a rank knows only its part. A trainer may have added or cut rows of embeddings: then this
         # is another number than the model's own.
         with contextlib.suppress(Exception):
-            own = [weights for name, weights in trainer.model.named_parameters() if "lora_" not in name]
+            named = trainer.model.named_parameters()
+            own = [weights for name, weights in named if "lora_" not in name and "prompt_encoder" not in name]
             notes["parameters"] = sum(int(weights.numel()) for weights in own)
     with contextlib.suppress(Exception):
         notes["recompute"] = "block" if trainer.args.gradient_checkpointing else "none"
@@ -591,6 +595,18 @@ def tell_where_it_hangs(seconds=SILENT_S):
         faulthandler.dump_traceback_later(seconds)
 
 
+_LITGPT = ("litgpt.utils", "lightning.fabric.fabric") + tuple(
+    "litgpt.finetune." + name for name in ("full", "lora", "adapter", "adapter_v2")
+)
+
+
+def _watch_litgpt(module):
+    # A file of its own, read only where LitGPT is.
+    import tunebench_watch_litgpt
+
+    tunebench_watch_litgpt.watch(module)
+
+
 _original_excepthook = sys.excepthook
 
 
@@ -600,7 +616,10 @@ def install():
         return
     if "LOCAL_RANK" in os.environ:
         die_with_parent()
-    sys.meta_path.insert(0, _Finder({"transformers.trainer": watch_transformers}))
+    wanted = {"transformers.trainer": watch_transformers}
+    for name in _LITGPT:
+        wanted[name] = _watch_litgpt
+    sys.meta_path.insert(0, _Finder(wanted))
     sys.excepthook = _tell_exception
     tell_where_it_hangs()
     atexit.register(_tell_end)

@@ -281,6 +281,20 @@ class OwnLoop(Line):
             counts.values(), {"samples": 1, "tokens": 6, "tokens_nonpad": 5, "tokens_trained": 3}
         )
 
+    def test_answers_side_by_side_are_as_long_as_the_longer(self):
+        sys.path.insert(0, FAKES)
+        counts = events.Counts()
+        counts.add_batch(
+            batch(
+                chosen_input_ids=[[1, 2, 3, 4, 5], [1, 2, 3, 4, 0]],
+                chosen_attention_mask=[[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]],
+                rejected_input_ids=[[1, 9, 0], [1, 9, 8]],
+                rejected_attention_mask=[[1, 1, 0], [1, 1, 1]],
+            )
+        )
+        values = counts.values()
+        self.assertEqual((values["samples"], values["tokens"], values["tokens_nonpad"]), (2, 20, 14))
+
 
 if __name__ == "__main__":
     unittest.main()

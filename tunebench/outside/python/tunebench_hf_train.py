@@ -1,4 +1,5 @@
-"""Trains one point with transformers' Trainer, full or with LoRA of PEFT.
+"""Trains one point with transformers' Trainer, full or with LoRA or prompt tuning of PEFT, or with TRL's trainers of
+preferences: DPO, ORPO, reward models.
 
 usage: python tunebench_hf_train.py SETTINGS.json
 
@@ -10,29 +11,24 @@ import json
 import os
 import sys
 
+import tunebench_texts
+
 IGNORED_LABEL = -100
-
-
-def read_texts(path, field, most):
-    """The texts of the first `most` records. A file without the field "output" may have "text"."""
-    texts = []
-    with open(path, encoding="utf-8-sig") as lines:
-        for line in lines:
-            if len(texts) == most:
-                break
-            if not line.strip():
-                continue
-            record = json.loads(line)
-            if not texts and field == "output" and field not in record and "text" in record:
-                field = "text"
-            texts.append(record[field])
-    return texts
 
 
 def load_tokenizer(folder):
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(tokenizer_file=os.path.join(folder, "tokenizer.json"))
+
+
+def with_pad_token(tokenizer):
+    """TRL wants a padding token, of which every token can be one: what is padded is masked."""
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(0)
+    if tokenizer.eos_token is None:
+        tokenizer.eos_token = tokenizer.pad_token
+    return tokenizer
 
 
 def tokenized(texts, tokenizer, length):
@@ -58,17 +54,37 @@ def collate(rows):
     return {name: torch.tensor(values, dtype=torch.long) for name, values in batch.items()}
 
 
+def pairs(rows, length):
+    """Preferences made of texts: the first half of a row is the prompt, the rest of it the chosen answer, the rest
+    of the next row the rejected one. No answer goes beyond the length."""
+    made = []
+    for at, row in enumerate(rows):
+        ids, other = row["input_ids"], rows[(at + 1) % len(rows)]["input_ids"]
+        prompt = ids[: len(ids) // 2]
+        rejected = other[len(other) // 2 :][: length - len(prompt)]
+        made.append({"prompt_ids": prompt, "chosen_ids": ids[len(prompt) :], "rejected_ids": rejected})
+    return made
+
+
 def load_model(settings):
     import torch
-    from transformers import AutoModelForCausalLM
+    import transformers
 
-    model = AutoModelForCausalLM.from_pretrained(
+    reward = settings["method"] == "reward"
+    kind = transformers.AutoModelForSequenceClassification if reward else transformers.AutoModelForCausalLM
+    model = kind.from_pretrained(
         settings["model"],
         dtype=getattr(torch, settings["torch_dtype"]),
         attn_implementation=settings["attention"],
         local_files_only=True,
+        **({"num_labels": 1} if reward else {}),
     )
     model.config.use_cache = False
+    if settings["method"] == "pt":
+        from peft import PromptTuningConfig, get_peft_model
+
+        tuning = PromptTuningConfig(num_virtual_tokens=settings["virtual_tokens"], task_type="CAUSAL_LM")
+        model = get_peft_model(model, tuning)
     if settings["method"] == "lora":
         from peft import LoraConfig, get_peft_model
 
@@ -89,8 +105,6 @@ def load_model(settings):
 
 
 def training_arguments(settings):
-    from transformers import TrainingArguments
-
     arguments = {
         "output_dir": settings["output_dir"],
         "per_device_train_batch_size": settings["per_device_batch_size"],
@@ -119,7 +133,7 @@ def training_arguments(settings):
     }
     if settings["backend"] == "FSDP":
         arguments["fsdp"] = "full_shard auto_wrap"
-    return TrainingArguments(**arguments)
+    return arguments
 
 
 def in_order(trainer_class):
@@ -134,24 +148,92 @@ def in_order(trainer_class):
     return InOrder
 
 
+def plain_trainer(settings, arguments, rows):
+    from transformers import Trainer, TrainingArguments
+
+    return in_order(Trainer)(
+        model=load_model(settings),
+        args=TrainingArguments(**arguments),
+        train_dataset=rows,
+        data_collator=collate,
+    )
+
+
+def dpo_trainer(settings, arguments, data, tokenizer):
+    from trl import DPOConfig, DPOTrainer
+
+    class Ready(DPOTrainer):
+        def _prepare_dataset(self, dataset, *_, **__):
+            return dataset
+
+    return in_order(Ready)(
+        model=load_model(settings),
+        args=DPOConfig(max_length=settings["length"], beta=settings["beta"], **arguments),
+        train_dataset=data,
+        processing_class=tokenizer,
+    )
+
+
+def orpo_trainer(settings, arguments, data, tokenizer):
+    from trl.experimental.orpo import ORPOConfig, ORPOTrainer
+
+    class Ready(ORPOTrainer):
+        def tokenize_row(self, feature, model=None):
+            prompt = feature["prompt_ids"]
+            made = {"prompt_input_ids": prompt, "prompt_attention_mask": [1] * len(prompt)}
+            for kind in ("chosen", "rejected"):
+                answer = feature[kind + "_ids"]
+                made[kind + "_input_ids"] = prompt + answer
+                made[kind + "_attention_mask"] = [1] * (len(prompt) + len(answer))
+                made[kind + "_labels"] = [IGNORED_LABEL] * len(prompt) + answer
+            return made
+
+    # It looks at texts before tokenize_row(), and does nothing with these.
+    texts = [dict(row, prompt="p", chosen="c", rejected="r") for row in data]
+    return in_order(Ready)(
+        model=load_model(settings),
+        args=ORPOConfig(max_length=settings["length"], beta=settings["beta"], **arguments),
+        train_dataset=data.from_list(texts),
+        processing_class=tokenizer,
+    )
+
+
+def reward_trainer(settings, arguments, data, tokenizer):
+    from trl import RewardConfig, RewardTrainer
+
+    whole = [
+        {kind: row["prompt_ids"] + row[kind] for kind in ("chosen_ids", "rejected_ids")} for row in data
+    ]
+    return in_order(RewardTrainer)(
+        model=load_model(settings),
+        args=RewardConfig(max_length=settings["length"], **arguments),
+        train_dataset=data.from_list(whole),
+        processing_class=tokenizer,
+    )
+
+
 def main(path):
     with open(path, encoding="utf-8") as file:
         settings = json.load(file)
     import torch
-    from transformers import Trainer, set_seed
+    from transformers import set_seed
 
     if not settings["use_cpu"] and not torch.cuda.is_available():
         # Trainer would train on the CPU and say nothing.
         raise RuntimeError("CUDA is not available to PyTorch, but GPUs were asked for")
     set_seed(settings["seed"])
-    texts = read_texts(settings["data"], settings["text_field"], settings["rows"])
-    rows = tokenized(texts, load_tokenizer(settings["model"]), settings["length"])
-    trainer = in_order(Trainer)(
-        model=load_model(settings),
-        args=training_arguments(settings),
-        train_dataset=rows,
-        data_collator=collate,
-    )
+    texts = tunebench_texts.read_texts(settings["data"], settings["text_field"], settings["rows"])
+    tokenizer = load_tokenizer(settings["model"])
+    rows = tokenized(texts, tokenizer, settings["length"])
+    arguments = training_arguments(settings)
+    preferences = {"dpo": dpo_trainer, "orpo": orpo_trainer, "reward": reward_trainer}.get(settings["method"])
+    if preferences is None:
+        trainer = plain_trainer(settings, arguments, rows)
+    else:
+        from datasets import Dataset
+
+        data = Dataset.from_list(pairs(rows, settings["length"]))
+        trainer = preferences(settings, arguments, data, with_pad_token(tokenizer))
     trainer.train()
 
 
