@@ -104,7 +104,7 @@ TEST(ExpandTest, RefusesExperimentsThatCannotRunAndNamesWhatCan) {
                   with_required({{"model_max_length", {512}}, {"batch_size", {1}}})),
       ElementsAre("finetune_gptq-lora_benchmark-v1.0.0 cannot be run by this version - it runs "
                   "finetune_full_benchmark-v1.0.0, finetune_full_stability-v1.0.0, "
-                  "finetune_lora_benchmark-v1.0.0"));
+                  "finetune_lora_benchmark-v1.0.0, finetune_pt_benchmark-v1.0.0"));
 }
 
 TEST(ExpandTest, RefusesToSetWhatTheExperimentFixes) {

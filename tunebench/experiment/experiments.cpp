@@ -147,7 +147,8 @@ Experiment prompt_tuning_benchmark() {
           .purpose = "Performance",
           .weights_format = "Vanilla",
           .fixed = common_parameters("pt", "Performance", "Vanilla"),
-          .measured = benchmark_properties()};
+          .measured = benchmark_properties(),
+          .runnable = true};
 }
 
 Experiment gptq_lora_benchmark() {

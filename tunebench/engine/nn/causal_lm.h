@@ -27,6 +27,9 @@ class CausalLM {
     Sequences largest;  ///< largest micro-batch
     Recompute recompute = Recompute::None;
     std::int64_t chunk_rows = Head::kChunkRows;
+    /// Rows [P, D] that stand at positions 0 ... P - 1 before the tokens of each sequence; nullptr:
+    /// none. They predict nothing.
+    const Parameter* prompt = nullptr;
   };
 
   /// `parameters` and `arena` must outlive this object.
@@ -39,7 +42,8 @@ class CausalLM {
   double forward_backward(Ops& ops, const data::MicroBatch& batch, double gradient_scale,
                           bool accumulate, const Chance& chance = {});
 
-  /// logits [tokens, V] of a batch, whole: for looking at a model, not for training.
+  /// logits [tokens, V] of a batch, whole, without those of the prompt: for looking at a model, not
+  /// for training.
   void logits(Ops& ops, const data::MicroBatch& batch, View logits);
 
   /// Takes the scratch that forward_backward of the largest batch takes, and computes nothing.
@@ -55,10 +59,15 @@ class CausalLM {
     std::span<const std::int32_t> ids;
     TrainedRows trained;
   };
+  [[nodiscard]] std::int64_t virtual_tokens() const {
+    return options_.prompt == nullptr ? 0 : options_.prompt->value.rows;
+  }
   [[nodiscard]] Input find_trained_rows(const data::MicroBatch& batch);
   /// Frequencies that follow the length are made anew when it changes.
   void follow_length(std::int64_t length);
   void embed(const Exec& exec, const Input& input, View stream);
+  void embed_after_prompt(const Exec& exec, const Input& input, View embedded);
+  void prompt_backward(const Exec& exec, const Input& input, View dembedded);
   void embed_backward(const Exec& exec, const Input& input, View dstream);
   void forward(const Exec& exec, const Input& input);
   double backward(const Exec& exec, const Input& input, double gradient_scale);
@@ -66,6 +75,7 @@ class CausalLM {
 
   model::ModelSpec spec_;
   Options options_;
+  Sequences largest_;  ///< with the prompt
   const Parameters& parameters_;
   Arena& arena_;
   RopeTables rope_;
