@@ -9,14 +9,15 @@ namespace tunebench::bench {
 
 std::string_view RecordingOps::kind_name(std::size_t kind) {
   constexpr std::array<std::string_view, kKinds> kNames = {
-      "products",      "attention", "norm",     "rope", "activation",
-      "cross_entropy", "rows",      "elements", "adamw"};
+      "products", "attention",     "norm", "rope",     "activation",
+      "routing",  "cross_entropy", "rows", "elements", "adamw"};
   return kNames[kind];
 }
 
 void RecordingOps::restart() {
   products_.clear();
   attentions_.clear();
+  experts_.clear();
   seconds_.fill(0.0);
 }
 
@@ -129,6 +130,75 @@ void RecordingOps::activate(Activation activation, View x, View y) {
 
 void RecordingOps::activate_backward(Activation activation, View x, View dy, View dx) {
   timed(Kind::Activation, [&] { inner_->activate_backward(activation, x, dy, dx); });
+}
+
+void RecordingOps::choose_experts(View logits, bool renormalise, View weights,
+                                  const Visits& visits) {
+  timed(Kind::Routing, [&] { inner_->choose_experts(logits, renormalise, weights, visits); });
+}
+
+void RecordingOps::choose_experts_backward(View dweights, View probabilities, const Visits& visits,
+                                           bool renormalise, const engine::RouterPull& pull,
+                                           View dlogits) {
+  timed(Kind::Routing, [&] {
+    inner_->choose_experts_backward(dweights, probabilities, visits, renormalise, pull, dlogits);
+  });
+}
+
+void RecordingOps::add_expert_load(View probabilities, const Visits& visits,
+                                   const engine::RealTokens& real, View load) {
+  timed(Kind::Routing, [&] { inner_->add_expert_load(probabilities, visits, real, load); });
+}
+
+double RecordingOps::expert_balance(View load, std::int64_t rows, double gradient_scale,
+                                    View gradient) {
+  return timed(Kind::Routing,
+               [&] { return inner_->expert_balance(load, rows, gradient_scale, gradient); });
+}
+
+void RecordingOps::sum_visits(View in, const Visits& visits, View out, bool accumulate) {
+  timed(Kind::Rows, [&] { inner_->sum_visits(in, visits, out, accumulate); });
+}
+
+void RecordingOps::record_experts(RecordedExperts::Kind kind, View w, const Visits& visits,
+                                  bool accumulate) {
+  const std::int32_t* const begins = visits.begins.i32();
+  experts_.push_back({.kind = kind,
+                      .begins = {begins, begins + visits.begins.cols},
+                      .outputs = w.rows / visits.experts_count(),
+                      .inputs = w.cols,
+                      .accumulate = accumulate});
+}
+
+void RecordingOps::expert_products(bool transpose_w, View x, View w, const Visits& visits, View y) {
+  record_experts(transpose_w ? RecordedExperts::Kind::Forward : RecordedExperts::Kind::Input, w,
+                 visits, false);
+  timed(Kind::Product, [&] { inner_->expert_products(transpose_w, x, w, visits, y); });
+}
+
+void RecordingOps::expert_weight_gradients(View dy, View x, const Visits& visits, View dw,
+                                           bool accumulate) {
+  record_experts(RecordedExperts::Kind::Weight, dw, visits, accumulate);
+  timed(Kind::Product, [&] { inner_->expert_weight_gradients(dy, x, visits, dw, accumulate); });
+}
+
+void RecordingOps::weighted_gated(Activation activation, View gate_up, View weights, View h) {
+  timed(Kind::Activation, [&] { inner_->weighted_gated(activation, gate_up, weights, h); });
+}
+
+void RecordingOps::weighted_gated_backward(Activation activation, View gate_up, View weights,
+                                           View dh, View dgate_up, View dweights) {
+  timed(Kind::Activation, [&] {
+    inner_->weighted_gated_backward(activation, gate_up, weights, dh, dgate_up, dweights);
+  });
+}
+
+void RecordingOps::sigmoid(View x, View y) {
+  timed(Kind::Elements, [&] { inner_->sigmoid(x, y); });
+}
+
+void RecordingOps::sigmoid_backward(View y, View dy, View dx) {
+  timed(Kind::Elements, [&] { inner_->sigmoid_backward(y, dy, dx); });
 }
 
 void RecordingOps::embed(Ids ids, View table, View out) {

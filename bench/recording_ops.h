@@ -30,6 +30,16 @@ struct RecordedAttention {
   std::int64_t window = 0;
 };
 
+/// The products of all experts of one call.
+struct RecordedExperts {
+  enum class Kind { Forward, Input, Weight };
+  Kind kind = Kind::Forward;
+  std::vector<std::int32_t> begins;  ///< of each expert's visits, and their number
+  std::int64_t outputs = 0;          ///< rows of one expert's matrix
+  std::int64_t inputs = 0;           ///< its columns
+  bool accumulate = false;
+};
+
 /// Passes every call on, keeps which products were asked for and how long each kind of operation
 /// took. So the roof is made of what a step really computes, whatever the model or the recompute
 /// rung.
@@ -41,6 +51,7 @@ class RecordingOps final : public engine::Ops {
   using Scoring = engine::Scoring;
   using NormWeight = engine::NormWeight;
   using Activation = engine::Activation;
+  using Visits = engine::Visits;
   using Ids = std::span<const std::int32_t>;
 
   explicit RecordingOps(std::unique_ptr<engine::Ops> inner) : inner_(std::move(inner)) {}
@@ -51,18 +62,20 @@ class RecordingOps final : public engine::Ops {
     Norm,
     Rope,
     Activation,
+    Routing,
     CrossEntropy,
     Rows,
     Elements,
     Adamw
   };
-  static constexpr std::size_t kKinds = 9;
+  static constexpr std::size_t kKinds = 10;
   static std::string_view kind_name(std::size_t kind);
 
   /// Forgets what was recorded; keeps its memory.
   void restart();
   [[nodiscard]] const std::vector<RecordedProduct>& products() const { return products_; }
   [[nodiscard]] const std::vector<RecordedAttention>& attentions() const { return attentions_; }
+  [[nodiscard]] const std::vector<RecordedExperts>& experts() const { return experts_; }
   [[nodiscard]] const std::array<double, kKinds>& seconds() const { return seconds_; }
   [[nodiscard]] engine::Ops& inner() { return *inner_; }
 
@@ -99,6 +112,23 @@ class RecordingOps final : public engine::Ops {
   void gated_backward(Activation activation, View gate_up, View dh, View dgate_up) override;
   void activate(Activation activation, View x, View y) override;
   void activate_backward(Activation activation, View x, View dy, View dx) override;
+  void choose_experts(View logits, bool renormalise, View weights, const Visits& visits) override;
+  void choose_experts_backward(View dweights, View probabilities, const Visits& visits,
+                               bool renormalise, const engine::RouterPull& pull,
+                               View dlogits) override;
+  void add_expert_load(View probabilities, const Visits& visits, const engine::RealTokens& real,
+                       View load) override;
+  double expert_balance(View load, std::int64_t rows, double gradient_scale,
+                        View gradient) override;
+  void sum_visits(View in, const Visits& visits, View out, bool accumulate) override;
+  void expert_products(bool transpose_w, View x, View w, const Visits& visits, View y) override;
+  void expert_weight_gradients(View dy, View x, const Visits& visits, View dw,
+                               bool accumulate) override;
+  void weighted_gated(Activation activation, View gate_up, View weights, View h) override;
+  void weighted_gated_backward(Activation activation, View gate_up, View weights, View dh,
+                               View dgate_up, View dweights) override;
+  void sigmoid(View x, View y) override;
+  void sigmoid_backward(View y, View dy, View dx) override;
   void embed(Ids ids, View table, View out) override;
   void embed_backward(Ids ids, View dout, View dtable) override;
   void gather_rows(View x, Ids rows, View out) override;
@@ -118,10 +148,12 @@ class RecordingOps final : public engine::Ops {
  private:
   template <typename Call>
   auto timed(Kind kind, Call call);
+  void record_experts(RecordedExperts::Kind kind, View w, const Visits& visits, bool accumulate);
 
   std::unique_ptr<engine::Ops> inner_;
   std::vector<RecordedProduct> products_;
   std::vector<RecordedAttention> attentions_;
+  std::vector<RecordedExperts> experts_;
   std::array<double, kKinds> seconds_{};
 };
 

@@ -1,6 +1,7 @@
 #include "bench/roof.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tunebench/engine/ops/cpu/gemm.h"
 
@@ -55,6 +56,9 @@ Roof::Roof(RecordingOps& ops, int threads) : ops_(ops.inner()), pool_(threads) {
   for (const RecordedAttention& attention : ops.attentions()) {
     add_attention(attention);
   }
+  for (const RecordedExperts& experts : ops.experts()) {
+    add_experts(experts);
+  }
   for (int thread = 0; thread < threads; ++thread) {
     tiles_.emplace_back(2, kBlock * kKeysAtOnce, DType::F32);
     fill_with_numbers(tiles_.back());
@@ -105,12 +109,59 @@ void Roof::add_attention(const RecordedAttention& attention) {
   }
 }
 
+/// One memory for all calls that ask for these sizes.
+std::size_t Roof::shared_memory_of(std::int64_t rows, std::int64_t cols) {
+  for (const ExpertCall& call : expert_calls_) {
+    for (const std::size_t index : {call.inputs, call.outputs, call.weights}) {
+      if (memory_[index].view().rows == rows && memory_[index].view().cols == cols) {
+        return index;
+      }
+    }
+  }
+  return memory_of(rows, cols);
+}
+
+void Roof::add_experts(const RecordedExperts& experts) {
+  const std::int64_t visits = experts.begins.back();
+  const std::int64_t count = std::ssize(experts.begins) - 1;
+  flops_ += product_flops(visits, experts.outputs, experts.inputs);
+  ExpertCall call{experts};
+  call.inputs = shared_memory_of(visits, experts.inputs);
+  call.outputs = shared_memory_of(visits, experts.outputs);
+  call.weights = shared_memory_of(count * experts.outputs, experts.inputs);
+  expert_calls_.push_back(std::move(call));
+}
+
+void Roof::run_experts(std::size_t index) {
+  ExpertCall& call = expert_calls_[index];
+  const auto count = std::ssize(call.experts.begins);
+  // Products look at nothing but the begins, and at the number of visits.
+  engine::Visits visits;
+  visits.begins = {call.experts.begins.data(), DType::I32, 1, count, count};
+  visits.tokens = {nullptr, DType::I32, 1, call.experts.begins.back(), 0};
+  const View inputs = memory_[call.inputs].view();
+  const View outputs = memory_[call.outputs].view();
+  const View weights = memory_[call.weights].view();
+  switch (call.experts.kind) {
+    case RecordedExperts::Kind::Forward:
+      return ops_.expert_products(true, inputs, weights, visits, outputs);
+    case RecordedExperts::Kind::Input:
+      return ops_.expert_products(false, outputs, weights, visits, inputs);
+    case RecordedExperts::Kind::Weight:
+      return ops_.expert_weight_gradients(outputs, inputs, visits, weights,
+                                          call.experts.accumulate);
+  }
+}
+
 void Roof::run() {
   for (const Group& group : groups_) {
     for (std::int64_t i = 0; i < group.count; ++i) {
       ops_.gemm(group.product.transpose_a, group.product.transpose_b, memory_[group.a].view(),
                 memory_[group.b].view(), memory_[group.c].view(), group.product.accumulate);
     }
+  }
+  for (std::size_t i = 0; i < expert_calls_.size(); ++i) {
+    run_experts(i);
   }
   for (const RecordedAttention& attention : attentions_) {
     run_attention(attention);

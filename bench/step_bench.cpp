@@ -16,6 +16,7 @@
 #include "bench/recording_ops.h"
 #include "bench/roof.h"
 #include "tunebench/base/error.h"
+#include "tunebench/base/file_content.h"
 #include "tunebench/base/json.h"
 #include "tunebench/base/random.h"
 #include "tunebench/data/batch.h"
@@ -120,8 +121,18 @@ engine::FineTuningOptions tuning_options(const Options& options, const model::Mo
   return tuning;
 }
 
+/// A preset, a folder, or the config.json of a shape without weights.
+model::ModelSource source_of(const std::string& name) {
+  if (!name.ends_with(".json")) {
+    return model::resolve_model(name);
+  }
+  model::ModelSource source;
+  source.spec = model::parse_model_config(read_json_file(name), name);
+  return source;
+}
+
 int run(const Options& options) {
-  const model::ModelSource source = model::resolve_model(options.model);
+  const model::ModelSource source = source_of(options.model);
   auto owned = std::make_unique<RecordingOps>(engine::make_cpu_ops(options.threads));
   RecordingOps& ops = *owned;
   const engine::FineTuningOptions tuning = tuning_options(options, source.spec, ops);
@@ -203,7 +214,7 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   tunebench::bench::Options options;
   CLI::App app("One training step against the sum of its matrix products.");
-  app.add_option("--model", options.model, "preset or folder")->capture_default_str();
+  app.add_option("--model", options.model, "preset, folder, or config.json")->capture_default_str();
   app.add_option("--length", options.length, "tokens of a sequence")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

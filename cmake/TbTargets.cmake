@@ -95,6 +95,8 @@ function(tb_add_tests target)
   endif()
   if("slow" IN_LIST ARG_LABELS)
     set(properties TIMEOUT 900 RUN_SERIAL ON)
+  elseif("trainers" IN_LIST ARG_LABELS)
+    set(properties TIMEOUT 7200 RUN_SERIAL ON)  # the first makes an environment of gigabytes
   endif()
   set(build "")
   if(TB_SANITIZE MATCHES "address")

@@ -63,6 +63,9 @@ CASES = {
     "prompt/phi3": ("phi3/short", prompt(4)),
     "prompt/granite": ("granite/multipliers", prompt(2)),
     "prompt/mistral": ("mistral/window", prompt(4)),
+    "lora/mixtral": ("mixtral/window", lora(
+        r=4, lora_alpha=16, target_modules=["q_proj", "v_proj"])),
+    "prompt/mixtral": ("mixtral/window", prompt(3)),
 }
 
 

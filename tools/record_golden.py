@@ -22,6 +22,7 @@ import sys
 import torch
 import transformers
 from safetensors.torch import save_file
+from transformers.core_model_loading import revert_weight_conversion
 
 STEPS = 3
 SAMPLES, LENGTH = 2, 12
@@ -51,6 +52,9 @@ YARN = dict(
 )
 GEMMA = dict(head_dim=8, query_pre_attn_scalar=24, sliding_window=5, rms_norm_eps=1e-6,
              tie_word_embeddings=True, max_position_embeddings=64, num_hidden_layers=2)
+# A share of the loss that shows in every gradient of a router.
+EXPERTS = dict(intermediate_size=8, tie_word_embeddings=True, output_router_logits=True,
+               router_aux_loss_coef=0.05)
 CASES = {
     "llama/tied": ("Llama", dict(tie_word_embeddings=True)),
     "llama/biased": ("Llama", dict(attention_bias=True, mlp_bias=True, head_dim=12,
@@ -100,10 +104,29 @@ CASES = {
         vocab_size=53, n_embd=16, n_layer=2, n_head=4, n_positions=14, multi_query=False,
         scale_attn_weights=False, attn_pdrop=0.0, embd_pdrop=0.0, resid_pdrop=0.0, **TOKENS)),
     "bloom/six-heads": ("Bloom", dict(vocab_size=53, hidden_size=12, n_layer=2, n_head=6, **TOKENS)),
+    "mixtral/router-loss": ("Mixtral", dict(EXPERTS, num_local_experts=4, num_experts_per_tok=2)),
+    "mixtral/window": ("Mixtral", dict(EXPERTS, num_local_experts=3, num_experts_per_tok=2,
+                                       output_router_logits=False, sliding_window=5)),
+    "granitemoe/router-loss": ("GraniteMoe", dict(
+        EXPERTS, num_local_experts=5, num_experts_per_tok=3, attention_bias=True,
+        embedding_multiplier=6.0, residual_multiplier=0.4, logits_scaling=3.0,
+        attention_multiplier=0.2)),
+    "granitemoeshared/shared-expert": ("GraniteMoeShared", dict(
+        EXPERTS, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=10,
+        embedding_multiplier=12.0, residual_multiplier=0.22, logits_scaling=8.0,
+        attention_multiplier=0.3)),
+    "qwen2_moe/gated-shared-expert": ("Qwen2Moe", dict(
+        EXPERTS, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, norm_topk_prob=False,
+        shared_expert_intermediate_size=10)),
+    "qwen3_moe/renormalised": ("Qwen3Moe", dict(
+        EXPERTS, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=6, norm_topk_prob=True,
+        head_dim=6)),
+    "olmoe/whole-qk-norm": ("Olmoe", dict(EXPERTS, num_experts=4, num_experts_per_tok=2)),
 }
 OWN_SIZES = ("GPTBigCode", "Bloom")
 # Small enough that each step is clipped.
-CLIPPED_AT = {"granite/multipliers": 0.1, "granite/biased": 0.1, "granitemoehybrid/dense": 0.1}
+CLIPPED_AT = {"granite/multipliers": 0.1, "granite/biased": 0.1, "granitemoehybrid/dense": 0.1,
+              "granitemoe/router-loss": 0.1, "granitemoeshared/shared-expert": 0.1}
 
 
 def make_model(case):
@@ -115,6 +138,7 @@ def make_model(case):
         config_class = "Gemma3TextConfig"
     config = getattr(transformers, config_class)(**settings)
     config._attn_implementation = "eager"
+    config._experts_implementation = "eager"
     model = getattr(transformers, model_class)(config).float().train()
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -160,10 +184,13 @@ def make_batch(vocabulary):
 
 
 def tensors(model, pick):
+    """Under the names that checkpoints have, which are not always those of the modules."""
     head_is_tied = model.config.tie_word_embeddings
-    return {name: pick(weight).detach().clone().contiguous()
-            for name, weight in model.named_parameters()
-            if not (head_is_tied and name == "lm_head.weight")}
+    picked = {name: pick(weight).detach().clone().contiguous()
+              for name, weight in model.named_parameters()
+              if not (head_is_tied and name == "lm_head.weight")}
+    return {name: tensor.clone().contiguous()
+            for name, tensor in revert_weight_conversion(model, picked).items()}
 
 
 def record(case, folder):

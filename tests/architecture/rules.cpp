@@ -77,8 +77,8 @@ bool belongs_to_the_system(const std::string& name) {
       "dlfcn.h", "fcntl.h",  "immintrin.h", "malloc.h", "poll.h",   "pthread.h",  "pwd.h",
       "sched.h", "signal.h", "termios.h",   "time.h",   "unistd.h", "xmmintrin.h"};
   const bool standard = name.find_first_of("/.") == std::string::npos;
-  return standard || name.starts_with("sys/") || name.starts_with("linux/") ||
-         contains(kSystem, name);
+  return standard || name.starts_with("sys/") || name.starts_with("netinet/") ||
+         name.starts_with("arpa/") || name.starts_with("linux/") || contains(kSystem, name);
 }
 
 const Library* library_of(const std::vector<Library>& libraries, const std::string& header) {

@@ -22,12 +22,13 @@ experiment::Inputs without_secrets(experiment::Inputs inputs) {
 }
 
 /// The roof was measured before the first child: a result is not kept waiting, as it could be lost.
-void set_model_flops_utilization(record::Record& record, const Tools& tools) {
+void set_model_flops_utilization(record::Record& record, trainer::Trainer& trainer,
+                                 const Tools& tools) {
   const std::optional<double> gflops = record.number("gflops");
   if (!gflops || tools.stop.level.load() > 0) {
     return;
   }
-  const std::optional<double> roof = tools.trainer.roof_gflops();
+  const std::optional<double> roof = trainer.roof_gflops();
   if (!roof || *roof <= 0) {
     return;
   }
@@ -42,8 +43,9 @@ void set_model_flops_utilization(record::Record& record, const Tools& tools) {
 /// A point that breaks a rule between its inputs has its record without a child.
 record::Record invalid_record(const PlannedPoint& planned, const Tools& tools) {
   record::Record record;
-  record.trainer = tools.trainer.name();
-  record.trainer_version = tools.trainer.version();
+  const trainer::Trainer& trainer = tools.trainer.of(planned.point);
+  record.trainer = trainer.name();
+  record.trainer_version = trainer.version();
   record.status = record::Outcome::InvalidConfig;
   record.reason = planned.invalid;
   record.started_at = iso_time(tools.clock.unix_seconds());
@@ -60,7 +62,7 @@ void complete(record::Record& record, const Plan& plan, const Position& position
   record.inputs = without_secrets(planned.point.inputs);
   record.repeat = position.round;
   record.attempt = position.attempt;
-  record.environment = plan.machine.environment;
+  record.environment = plan.machine.of(planned.point).environment;
   for (const auto& [field, value] : planned.facts) {
     if (record.get(field).is_null()) {
       record.set(field, value);
@@ -100,20 +102,22 @@ record::Record make_attempt(const Plan& plan, const Tools& tools, const std::str
                             const std::function<void(const measure::Progress&)>& progress) {
   const std::string id = record::new_record_id();
   record::Record record;
+  trainer::Trainer& trainer = tools.trainer.of(position.point->point);
   if (!position.point->invalid.empty()) {
     record = invalid_record(*position.point, tools);
   } else {
     std::error_code ignored;
     std::filesystem::create_directories(tools.log_folder, ignored);
     const measure::Request request = request_for(plan, tools, position, id);
-    static_cast<void>(tools.trainer.roof_gflops());
-    record = measure::measure_point(request, tools.trainer, tools.clock, tools.stop, progress);
+    trainer.prepare();
+    static_cast<void>(trainer.roof_gflops());
+    record = measure::measure_point(request, trainer, tools.clock, tools.stop, progress);
     drop_empty_log(record, request.log_file);
   }
   record.id = id;
   record.run = run;
   complete(record, plan, position);
-  set_model_flops_utilization(record, tools);
+  set_model_flops_utilization(record, trainer, tools);
   return record;
 }
 

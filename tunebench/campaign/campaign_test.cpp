@@ -10,7 +10,7 @@
 
 #include "tests/support/fake_clock.h"
 #include "tunebench/base/files.h"
-#include "tunebench/experiment/property.h"
+#include "tunebench/campaign/internal/plan_of_batches.h"
 
 namespace tunebench::campaign {
 namespace {
@@ -114,24 +114,10 @@ class Notes : public Observer {
 class CampaignTest : public testing::Test {
  protected:
   [[nodiscard]] static Plan plan(std::vector<int> batches, std::int64_t repeats = 1) {
-    Plan plan{.experiment = "finetune_full_benchmark-v1.0.0", .repeats = {.count = repeats}};
-    for (const int batch : batches) {
-      PlannedPoint planned;
-      planned.point.experiment = plan.experiment;
-      for (const experiment::Property& property : experiment::properties()) {
-        planned.point.inputs[property.name] = property.default_value;
-      }
-      planned.point.inputs["model_name"] = "tiny";
-      planned.point.inputs["model_max_length"] = 32;
-      planned.point.inputs["batch_size"] = batch;
-      planned.point.inputs["max_steps"] = 4;
-      planned.title = "batch=" + std::to_string(batch);
-      planned.key = "key of " + planned.title;
-      planned.planned_steps = 4;
+    Plan plan = plan_of_batches(batches, {.count = repeats}, 4, 60);
+    for (PlannedPoint& planned : plan.points) {
       planned.flops_per_step = 1e6;
-      planned.timeout_s = 60;
       planned.facts = {{"weights", "random"}};
-      plan.points.push_back(std::move(planned));
     }
     plan.machine.environment = Json::object({{"os", "test"}});
     return plan;

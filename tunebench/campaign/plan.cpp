@@ -103,6 +103,16 @@ Json conditions_of(const Machine& machine, const experiment::Point& point) {
   return conditions;
 }
 
+const Machine& Machine::of(const experiment::Point& point) const {
+  const auto wanted = point.inputs.find("trainer");
+  for (const Machine& other : others) {
+    if (wanted != point.inputs.end() && wanted->second == Json(other.trainer)) {
+      return other;
+    }
+  }
+  return *this;
+}
+
 void add_once(const Diagnostics& found, Diagnostics& problems) {
   std::set<std::string> told;
   for (const Diagnostic& problem : found) {

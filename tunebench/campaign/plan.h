@@ -34,7 +34,11 @@ struct Machine {
   int cores = 1;
   /// The same with drivers for points on 1, 2, ... GPUs; a trainer that plays a model has none.
   std::vector<hardware::GpuClass> gpu_classes = {};
-  Json environment;  ///< machine, build, libraries: part of every record
+  Json environment;                  ///< machine, build, libraries: part of every record
+  std::vector<Machine> others = {};  ///< for the plan's other trainers; without others of their own
+
+  /// That of the trainer that `point` names, else this one.
+  [[nodiscard]] const Machine& of(const experiment::Point& point) const;
 };
 
 /// One point, resolved: model, tokenizer and dataset exist and fit each other.

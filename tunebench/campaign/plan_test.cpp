@@ -94,6 +94,31 @@ TEST(MakePlan, StabilityIsFiveRuns) {
   EXPECT_THAT(lines(problems), ElementsAre(HasSubstr("makes 5 runs of each point")));
 }
 
+TEST(MakePlan, SeveralTrainersEachHaveTheirPartOfTheKey) {
+  Diagnostics problems;
+  std::vector<experiment::GivenValues> given = tiny({32}, {1});
+  given.push_back({"trainer", {"native", "command"}});
+  const auto keys_with = [&](const char* version) {
+    Machine both = machine();
+    Machine other = machine();
+    other.trainer = "command";
+    other.trainer_version = version;
+    both.others.push_back(other);
+    const Plan plan = make_plan(
+        {.experiment = experiment::find_experiment("finetune_full_benchmark"), .given = given},
+        both, problems);
+    EXPECT_EQ(plan.points.size(), 2U);
+    EXPECT_EQ(plan.machine.of(plan.points[1].point).trainer, "command");
+    return std::pair(plan.points[0].key, plan.points[1].key);
+  };
+  const auto [native, command] = keys_with("1");
+  const auto [native_again, command_changed] = keys_with("2");
+  EXPECT_THAT(lines(problems), IsEmpty());
+  EXPECT_EQ(native, native_again) << "it does not depend on who else measures";
+  EXPECT_EQ(native, plan_of(tiny({32}, {1}), problems).points[0].key);
+  EXPECT_NE(command, command_changed);
+}
+
 TEST(MakePlan, KeysChangeWithInputsMachineAndTrainerOnly) {
   Diagnostics problems;
   const std::string key = plan_of(tiny({32}, {1}), problems).points[0].key;

@@ -123,9 +123,13 @@ class PreviewMaker {
 
   void estimate(const PlannedPoint& planned, PreviewPoint& one) {
     const std::string& model = planned.point.text("model_name");
-    const auto [place, added] = estimates_.try_emplace(model, machine_, store_, model);
+    const Machine& machine = machine_.of(planned.point);
+    const auto [place, added] =
+        estimates_.try_emplace({machine.trainer, model}, machine, store_, model);
     if (added) {
-      preview_.time_source += (preview_.time_source.empty() ? "" : "; ") + place->second.source();
+      const std::string& source = place->second.source();
+      preview_.time_source += (preview_.time_source.empty() ? "" : "; ") +
+                              (machine_.others.empty() ? "" : machine.trainer + " ") + source;
     }
     if (const std::optional<double> seconds = place->second.seconds(planned)) {
       one.seconds = *seconds * static_cast<double>(one.to_measure());
@@ -145,7 +149,7 @@ class PreviewMaker {
   Resolver resolver_;
   Preview preview_;
   std::set<std::string> keys_;
-  std::map<std::string, TimeEstimate> estimates_;
+  std::map<std::pair<std::string, std::string>, TimeEstimate> estimates_;  ///< trainer, model
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "tests/support/fake_clock.h"
 #include "tunebench/base/files.h"
 #include "tunebench/campaign/campaign.h"
-#include "tunebench/experiment/property.h"
+#include "tunebench/campaign/internal/plan_of_batches.h"
 #include "tunebench/stats/summary.h"
 #include "tunebench/trainer/simulated_trainer.h"
 
@@ -46,24 +46,7 @@ class Lines : public Observer {
 class RepeatsTest : public testing::Test {
  protected:
   static Plan plan(std::vector<int> batches, Repeats repeats) {
-    Plan plan{.experiment = "finetune_full_benchmark-v1.0.0", .repeats = repeats};
-    for (const int batch : batches) {
-      PlannedPoint planned;
-      planned.point.experiment = plan.experiment;
-      for (const experiment::Property& property : experiment::properties()) {
-        planned.point.inputs[property.name] = property.default_value;
-      }
-      planned.point.inputs["model_name"] = "tiny";
-      planned.point.inputs["model_max_length"] = 32;
-      planned.point.inputs["batch_size"] = batch;
-      planned.point.inputs["max_steps"] = 10;
-      planned.title = "batch=" + std::to_string(batch);
-      planned.key = "key of " + planned.title;
-      planned.planned_steps = 10;
-      planned.timeout_s = 1e6;
-      plan.points.push_back(std::move(planned));
-    }
-    return plan;
+    return plan_of_batches(batches, repeats, 10);
   }
 
   static Plan stability(std::vector<int> batches) {

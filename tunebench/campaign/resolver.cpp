@@ -199,14 +199,15 @@ bool PointOpener::resolve(PlannedPoint& planned) {
                            static_cast<double>(point.integer("batch_size")) *
                            static_cast<double>(point.integer("gradient_accumulation_steps"));
   planned.memory_bytes = memory_bound(machine_.memory_bytes, point.real("memory_limit_gib"));
-  if (plans_memory && planned.invalid.empty() && machine_.trainer == "native") {
+  if (plans_memory && planned.invalid.empty() && machine_.of(point).trainer == "native") {
     planned.needed_bytes = needed_bytes(point, *source, planned.memory_bytes);
   }
   planned.facts = {{"parameters", model::parameter_count(source->spec)},
                    {"trained_parameters", facts->trained_parameters},
                    {"flops_per_token", flops_per_token},
                    {"weights", source->random_weights() ? "random" : "loaded"}};
-  set_keys(planned, conditions_of(machine_, point), source->fingerprint, dataset->fingerprint());
+  set_keys(planned, conditions_of(machine_.of(point), point), source->fingerprint,
+           dataset->fingerprint());
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -10,7 +11,7 @@
 #include "tests/support/fake_clock.h"
 #include "tunebench/base/files.h"
 #include "tunebench/campaign/campaign.h"
-#include "tunebench/experiment/property.h"
+#include "tunebench/campaign/internal/plan_of_batches.h"
 #include "tunebench/trainer/simulated_trainer.h"
 
 namespace tunebench::campaign {
@@ -29,24 +30,9 @@ class Quiet : public Observer {
 class SharedStoreTest : public testing::Test {
  protected:
   static Plan plan(int points, std::int64_t repeats) {
-    Plan plan{.experiment = "finetune_full_benchmark-v1.0.0", .repeats = {.count = repeats}};
-    for (int batch = 1; batch <= points; ++batch) {
-      PlannedPoint planned;
-      planned.point.experiment = plan.experiment;
-      for (const experiment::Property& property : experiment::properties()) {
-        planned.point.inputs[property.name] = property.default_value;
-      }
-      planned.point.inputs["model_name"] = "tiny";
-      planned.point.inputs["model_max_length"] = 32;
-      planned.point.inputs["batch_size"] = batch;
-      planned.point.inputs["max_steps"] = 5;
-      planned.title = "batch=" + std::to_string(batch);
-      planned.key = "key of " + planned.title;
-      planned.planned_steps = 5;
-      planned.timeout_s = 1e6;
-      plan.points.push_back(std::move(planned));
-    }
-    return plan;
+    std::vector<int> batches(static_cast<std::size_t>(points));
+    std::iota(batches.begin(), batches.end(), 1);
+    return plan_of_batches(batches, {.count = repeats}, 5);
   }
 
   Result run(const Plan& wanted, Quiet& observer) const {

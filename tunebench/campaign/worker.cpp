@@ -27,10 +27,11 @@ Worker::Worker(const Plan& plan, const Tools& tools, Observer& observer)
 store::Run Worker::begin(std::int64_t planned) {
   const store::Run run =
       tools_.resume.empty()
-          ? tools_.store.begin_run({.command = tools_.command,
-                                    .planned = planned,
-                                    .plan = tools_.plan_text,
-                                    .simulated = plan_.machine.trainer == "simulated"})
+          ? tools_.store.begin_run(
+                {.command = tools_.command,
+                 .planned = planned,
+                 .plan = tools_.plan_text,
+                 .simulated = plan_.machine.trainer == "simulated" && plan_.machine.others.empty()})
           : tools_.store.resume_run(tools_.resume);
   result.run = run.name;
   live();

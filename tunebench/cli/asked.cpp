@@ -127,15 +127,23 @@ Asked ask(const Invocation& invocation, Diagnostics& problems, const campaign::S
                         "tunebench import does it; leave the file out here"});
   }
   asked.notes = std::move(document.notes);
-  asked.trainer = trainer_of(asked.line, asked.request,
-                             stored == nullptr ? nullptr : &stored->files, asked.files, problems);
+  asked.trainer = trainers_of(asked.line, asked.request,
+                              stored == nullptr ? nullptr : &stored->files, asked.files, problems);
   const measure::IdleRules rules = idle_rules_of(asked.line, problems);
   // A model that is played takes no notice of the machine.
   if (asked.trainer->name() != "simulated" || asked.line.has("wait_idle") ||
       asked.line.has("if_busy")) {
     asked.idle = rules;
   }
-  asked.machine = this_machine(*asked.trainer);
+  const std::vector<std::unique_ptr<trainer::Trainer>>& trainers = asked.trainer->all();
+  asked.machine = this_machine(*trainers.front());
+  if (!asked.line.words_after.empty()) {
+    asked.machine.environment.set("command",
+                                  config::shell_line(mask_secrets(asked.line.words_after)));
+  }
+  for (std::size_t other = 1; other < trainers.size(); ++other) {
+    asked.machine.others.push_back(this_machine(*trainers[other]));
+  }
   if (asked.request.order_seed) {
     asked.machine.environment.set("order_seed",
                                   static_cast<std::int64_t>(*asked.request.order_seed));

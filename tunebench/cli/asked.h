@@ -11,7 +11,7 @@
 #include "tunebench/campaign/stored_plan.h"
 #include "tunebench/cli/command.h"
 #include "tunebench/measure/idle.h"
-#include "tunebench/trainer/trainer.h"
+#include "tunebench/trainer/trainer_set.h"
 
 namespace tunebench::cli {
 
@@ -21,7 +21,7 @@ struct Asked {
   campaign::Request request;
   campaign::Machine machine;
   std::optional<measure::IdleRules> idle = {};  ///< absent: nobody looks whether it is idle
-  std::unique_ptr<trainer::Trainer> trainer;
+  std::unique_ptr<trainer::TrainerSet> trainer;
   bool files_are_wrong = false;         ///< then `request` lacks what they should have said
   std::vector<std::string> notes = {};  ///< what the files say and nobody reads
   /// Texts of plan files and of the model that is played, by name on the command line.

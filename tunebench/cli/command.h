@@ -66,6 +66,12 @@ Command gc_command();
 Command check_command();
 Command baseline_list_command();
 Command baseline_rm_command();
+Command trainers_command();
+Command envs_command();
+Command envs_list_command();
+Command envs_make_command();
+Command envs_check_command();
+Command envs_rm_command();
 
 /// What an input may be; of more than `most` words only the first few.
 std::string short_domain(const experiment::Property& property, std::size_t most);

@@ -14,6 +14,9 @@ Json environment_now(const trainer::Trainer& trainer) {
   for (const auto& [name, version] : trainer::native_libraries()) {
     libraries.set(name, version);
   }
+  for (const auto& [name, version] : trainer.packages()) {
+    libraries.set(name, version);
+  }
   libraries.set("sqlite", store::sqlite_version()).set("zlib", zlib_in_use());
   Json environment = hardware::machine_environment(hardware::system_gpus(no_driver));
   environment.set("tunebench_version", build.version)

@@ -168,15 +168,18 @@ int list_models(const Invocation& invocation, Console& console) {
   table.add_column("model");
   table.add_column("kind");
   table.add_column("parameters", TextTable::Align::Right);
+  table.add_column("met by a token", TextTable::Align::Right);
   table.add_column("longest", TextTable::Align::Right);
   table.add_column("description");
   for (const model::Preset& preset : model::presets()) {
     const std::int64_t parameters = model::parameter_count(preset.spec);
-    table.add_row({preset.name, "preset", with_thousands(parameters),
+    const std::int64_t active = model::active_parameter_count(preset.spec);
+    table.add_row({preset.name, "preset", with_thousands(parameters), with_thousands(active),
                    with_thousands(model::longest_sequence(preset.spec)), preset.description});
     rows.push_back(Json::object({{"name", preset.name},
                                  {"kind", "preset"},
                                  {"parameters", parameters},
+                                 {"active_parameters", active},
                                  {"max_positions", model::longest_sequence(preset.spec)},
                                  {"description", preset.description}}));
   }
@@ -184,10 +187,11 @@ int list_models(const Invocation& invocation, Console& console) {
     if (is_preset(known.name)) {
       continue;
     }
-    table.add_row({known.name, "name", "", "", known.reason});
+    table.add_row({known.name, "name", "", "", "", known.reason});
     rows.push_back(Json::object({{"name", known.name},
                                  {"kind", "name"},
                                  {"parameters", nullptr},
+                                 {"active_parameters", nullptr},
                                  {"max_positions", nullptr},
                                  {"description", known.reason}}));
   }

@@ -81,7 +81,7 @@ std::string simulated_note(const std::vector<store::RunRecord>& records) {
 }
 
 void tell_the_end(const campaign::Result& result, const Wanted& wanted, ProgressView& view) {
-  const char* also = wanted.plan.machine.trainer == "simulated" ? " --simulated" : "";
+  const char* also = wanted.asked.trainer->name() == "simulated" ? " --simulated" : "";
   const std::int64_t known = result.measured + result.reused + result.kept;
   if (result.interrupted) {
     view.say(

@@ -108,7 +108,13 @@ std::vector<Command> all_commands() {
           tokenize_command(),
           train_command(),
           simulate_command(),
-          roof_command()};
+          roof_command(),
+          trainers_command(),
+          envs_command(),
+          envs_list_command(),
+          envs_make_command(),
+          envs_check_command(),
+          envs_rm_command()};
 }
 
 config::OptionSpec json_option() {

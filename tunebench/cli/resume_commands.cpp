@@ -75,6 +75,16 @@ std::vector<std::string> words_of(const config::CommandLine& line, const config:
   return words;
 }
 
+/// The words with the program of --trainer command, which must come last.
+std::vector<std::string> with_program(std::vector<std::string> words,
+                                      const config::CommandLine& line) {
+  if (!line.words_after.empty()) {
+    words.emplace_back("--");
+    words.insert(words.end(), line.words_after.begin(), line.words_after.end());
+  }
+  return words;
+}
+
 int start(Wanted wanted, const Earlier& earlier, const Invocation& invocation, Console& console) {
   wanted.location = earlier.location;
   const bool quiet = invocation.line.has("quiet");
@@ -96,7 +106,8 @@ int resume(const Invocation& invocation, Console& console) {
   }
   const Invocation first = invocation_of(earlier.plan.words);
   std::optional<Wanted> wanted =
-      prepare(invocation_of(words_of(first.line, invocation.line)), &earlier.plan, console);
+      prepare(invocation_of(with_program(words_of(first.line, invocation.line), first.line)),
+              &earlier.plan, console);
   if (!wanted) {
     return kUsage;
   }
@@ -144,7 +155,8 @@ int rerun(const Invocation& invocation, Console& console) {
   if (invocation.line.has("fresh") && !first.line.has("fresh")) {
     words.emplace_back("--fresh");
   }
-  std::optional<Wanted> wanted = prepare(invocation_of(words), &earlier.plan, console);
+  std::optional<Wanted> wanted =
+      prepare(invocation_of(with_program(std::move(words), first.line)), &earlier.plan, console);
   if (!wanted) {
     return kUsage;
   }

@@ -53,7 +53,11 @@ Command run_command() {
                    "tunebench run --model DIR --dataset FILE.jsonl --length 512 --batch 1 "
                    "--until 1%",
                    "tunebench run --model tiny --length 32 --batch 1 --trainer simulated "
-                   "--simulation FILE.json"}};
+                   "--simulation FILE.json",
+                   "tunebench run --model DIR --length 512 --batch 1,2 --trainer native,hf",
+                   "tunebench run --model DIR --length 512 --batch 1 --trainer command -- "
+                   "python train.py --model {model_name} --steps {planned_steps}"},
+      .words_after = "PROGRAM [ARGUMENTS]"};
   spec.options.push_back(
       {.name = "detach",
        .takes_value = false,

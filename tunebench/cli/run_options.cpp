@@ -1,5 +1,6 @@
 #include "tunebench/cli/run_options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 #include "tunebench/campaign/staleness.h"
 #include "tunebench/cli/search_options.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/outside/stack.h"
 #include "tunebench/trainer/simulated_trainer.h"
 
 namespace tunebench::cli {
@@ -113,20 +115,84 @@ std::optional<std::uint64_t> order_seed_of(const config::CommandLine& line, Diag
   return order == "random" ? std::optional(static_cast<std::uint64_t>(seed)) : std::nullopt;
 }
 
-/// The only trainer of the run, or nullptr and a diagnostic.
-const std::string* trainer_name(const campaign::Request& request, Diagnostics& problems) {
-  static const std::string kNative = "native";
-  for (const experiment::GivenValues& given : request.given) {
-    if (given.property != "trainer") {
-      continue;
+/// Names of the run's trainers, in the order given; false when `inputs` do not name any.
+bool add_trainers(const std::vector<experiment::GivenValues>& inputs,
+                  std::vector<std::string>& names) {
+  bool named = false;
+  for (const experiment::GivenValues& given : inputs) {
+    for (const Json& value : given.values) {
+      if (given.property == "trainer" && value.is_string()) {
+        named = true;
+        if (std::ranges::find(names, value.as_string()) == names.end()) {
+          names.push_back(value.as_string());
+        }
+      }
     }
-    if (given.values.size() != 1 || !given.values[0].is_string()) {
-      problems.push_back({"--trainer", "one run has one trainer", ""});
-      return nullptr;
-    }
-    return &given.values[0].as_string();
   }
-  return &kNative;
+  return named;
+}
+
+/// Those of all experiments: what one says of its own wins over what is said of all.
+std::vector<std::string> trainer_names(const campaign::Request& request) {
+  std::vector<std::string> names;
+  bool all_say = !request.experiments.empty();
+  for (const space::ExperimentChoice& choice : request.experiments) {
+    all_say = add_trainers(choice.given, names) && all_say;
+  }
+  std::vector<std::string> of_all;
+  if (!all_say && !add_trainers(request.given, of_all)) {
+    of_all.emplace_back("native");
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(of_all, name) == of_all.end()) {
+      of_all.push_back(name);
+    }
+  }
+  return of_all;
+}
+
+/// Files as they were when the run was begun, and as they are read now.
+struct FileTexts {
+  const std::map<std::string, std::string>* stored = nullptr;
+  std::map<std::string, std::string>& read;
+};
+
+std::unique_ptr<trainer::Trainer> simulated_trainer(const config::CommandLine& line,
+                                                    const FileTexts& texts, Diagnostics& problems) {
+  if (!line.has("simulation")) {
+    problems.push_back(
+        {"--simulation", "no file is given; trainer simulated plays the model of one", ""});
+    return trainer::make_native_trainer();
+  }
+  const std::string file = line.value("simulation");
+  trainer::Simulation simulation = texts.stored != nullptr && texts.stored->contains(file)
+                                       ? trainer::parse_simulation(texts.stored->at(file), file)
+                                       : trainer::read_simulation(file);
+  texts.read[file] = simulation.text;
+  return trainer::make_simulated_trainer(std::move(simulation));
+}
+
+/// Where a trainer cannot be made, the native one stands in for it.
+std::unique_ptr<trainer::Trainer> make_trainer(const std::string& name,
+                                               const config::CommandLine& line,
+                                               const FileTexts& texts, Diagnostics& problems) {
+  try {
+    if (name == "simulated") {
+      return simulated_trainer(line, texts, problems);
+    }
+    if (name == "command") {
+      return outside::make_outside_trainer(outside::make_command_stack(line.words_after));
+    }
+    if (const outside::Stack* stack = outside::find_stack(name)) {
+      return outside::make_outside_trainer(*stack);
+    }
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Internal) {
+      throw;
+    }
+    problems.push_back({name == "command" ? "--" : "--simulation", error.message(), ""});
+  }
+  return trainer::make_native_trainer();
 }
 
 }  // namespace
@@ -243,34 +309,26 @@ measure::IdleRules idle_rules_of(const config::CommandLine& line, Diagnostics& p
   return rules;
 }
 
-std::unique_ptr<trainer::Trainer> trainer_of(const config::CommandLine& line,
-                                             const campaign::Request& request,
-                                             const std::map<std::string, std::string>* stored,
-                                             std::map<std::string, std::string>& texts,
-                                             Diagnostics& problems) {
-  const std::string* name = trainer_name(request, problems);
-  const bool simulated = name != nullptr && *name == "simulated";
-  if (simulated != line.has("simulation") && name != nullptr) {
-    problems.push_back({"--simulation",
-                        simulated ? "no file is given; trainer simulated plays the model of one"
-                                  : "only --trainer simulated plays a model",
-                        ""});
-  } else if (simulated) {
-    try {
-      const std::string file = line.value("simulation");
-      trainer::Simulation simulation = stored != nullptr && stored->contains(file)
-                                           ? trainer::parse_simulation(stored->at(file), file)
-                                           : trainer::read_simulation(file);
-      texts[file] = simulation.text;
-      return trainer::make_simulated_trainer(std::move(simulation));
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::Internal) {
-        throw;
-      }
-      problems.push_back({"--simulation", error.message(), ""});
-    }
+std::unique_ptr<trainer::TrainerSet> trainers_of(const config::CommandLine& line,
+                                                 const campaign::Request& request,
+                                                 const std::map<std::string, std::string>* stored,
+                                                 std::map<std::string, std::string>& texts,
+                                                 Diagnostics& problems) {
+  const std::vector<std::string> names = trainer_names(request);
+  const auto named = [&names](const char* name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  if (line.has("simulation") && !named("simulated")) {
+    problems.push_back({"--simulation", "only --trainer simulated plays a model", ""});
   }
-  return trainer::make_native_trainer();
+  if (!line.words_after.empty() && !named("command")) {
+    problems.push_back({"--", "only --trainer command runs a program", ""});
+  }
+  std::vector<std::unique_ptr<trainer::Trainer>> trainers;
+  for (const std::string& name : names) {
+    trainers.push_back(make_trainer(name, line, {stored, texts}, problems));
+  }
+  return std::make_unique<trainer::TrainerSet>(std::move(trainers));
 }
 
 config::OptionSpec price_option() {

@@ -276,6 +276,15 @@ FoundCommand find_command(std::span<const CommandSpec> commands, std::span<const
 
 CommandLine parse_command_line(const CommandSpec& command, std::span<const std::string> words,
                                Diagnostics& problems) {
+  if (const auto dashes = std::find(words.begin(), words.end(), "--");
+      !command.words_after.empty() && dashes != words.end()) {
+    const auto before = static_cast<std::size_t>(dashes - words.begin());
+    CommandSpec without = command;
+    without.words_after.clear();
+    CommandLine line = parse_command_line(without, words.first(before), problems);
+    line.words_after.assign(dashes + 1, words.end());
+    return line;
+  }
   Parser parser(command);
   std::vector<std::string> prepared = prepare(parser, words, problems);
   std::reverse(prepared.begin(), prepared.end());
@@ -354,7 +363,9 @@ std::string command_help(const CommandSpec& command, std::size_t width) {
     const std::string name = argument.name + (argument.repeats ? "..." : "");
     usage += argument.required ? " " + name : " [" + name + "]";
   }
-  std::string text = fmt::format("{} [options]\n\n{}\n", usage, wrap(command.summary, 0, width));
+  const std::string after = command.words_after.empty() ? "" : " [-- " + command.words_after + "]";
+  std::string text =
+      fmt::format("{} [options]{}\n\n{}\n", usage, after, wrap(command.summary, 0, width));
   if (!command.details.empty()) {
     text += wrap(command.details, 0, width) + "\n";
   }

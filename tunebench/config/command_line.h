@@ -37,7 +37,10 @@ struct CommandSpec {
   std::vector<ArgumentSpec> arguments = {};
   std::vector<OptionSpec> options = {};
   std::vector<std::string> examples = {};  ///< whole command lines
-  bool hidden = false;                     ///< not in the list of commands
+  /// What the words after "--" are, for the help ("PROGRAM [ARGUMENTS]"); empty: arguments as
+  /// others.
+  std::string words_after = {};
+  bool hidden = false;  ///< not in the list of commands
 };
 
 /// An option as the user gave it.
@@ -52,6 +55,7 @@ struct CommandLine {
   bool help = false;
   std::vector<GivenOption> options;
   std::vector<std::string> arguments;
+  std::vector<std::string> words_after;  ///< as given after "--", where the command takes them
 
   [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
   /// The first of that name; nullptr when it was not given.

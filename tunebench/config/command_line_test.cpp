@@ -166,6 +166,21 @@ TEST(FindCommand, NamesTheNearestSecondWord) {
               ElementsAre("unknown command 'models imprt' - did you mean 'import'?"));
 }
 
+TEST(ParseCommandLine, WordsAfterTwoDashesAreAProgramWhereTheCommandTakesOne) {
+  CommandSpec command = run_command();
+  command.words_after = "PROGRAM [ARGUMENTS]";
+  Diagnostics problems;
+  const std::vector<std::string> words{"--batch", "4",       "--", "python",
+                                       "--batch", "{model}", "--", "-x"};
+  const CommandLine line = parse_command_line(command, words, problems);
+  EXPECT_THAT(lines(problems), testing::IsEmpty());
+  EXPECT_EQ(line.value("batch_size"), "4");
+  EXPECT_THAT(line.words_after, ElementsAre("python", "--batch", "{model}", "--", "-x"));
+  EXPECT_THAT(line.arguments, testing::IsEmpty());
+  EXPECT_THAT(command_help(command, 80),
+              HasSubstr("usage: tunebench run [options] [-- PROGRAM [ARGUMENTS]]"));
+}
+
 TEST(FindCommand, NamesTheNearestCommand) {
   const std::vector<CommandSpec> commands{run_command(), import_command()};
   Diagnostics problems;

@@ -196,6 +196,7 @@ MicroBatch BatchSource::micro_batch(std::int64_t index) {
     for (std::size_t t = row.first_trained; t < row.ids.size(); ++t) {
       batch.labels[at + t - 1] = row.ids[t];
     }
+    batch.lengths.push_back(static_cast<std::int32_t>(row.ids.size()));
     batch.tokens_nonpad += static_cast<std::int64_t>(row.ids.size());
     batch.tokens_trained += row.trained();
   }

@@ -22,6 +22,7 @@ struct MicroBatch {
   std::int64_t length = 0;
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> lengths;  ///< of each sample, the padding left out; empty: all whole
   std::int64_t tokens_nonpad = 0;
   std::int64_t tokens_trained = 0;
   [[nodiscard]] std::int64_t tokens() const { return samples * length; }

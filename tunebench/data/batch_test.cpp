@@ -71,6 +71,7 @@ TEST(BatchSource, PadsOnTheRightToTheLongestOfTheMicroBatch) {
   EXPECT_EQ(batch.samples, 2);
   EXPECT_EQ(batch.length, 4);
   EXPECT_THAT(batch.ids, ElementsAre(100, 101, 9, 9, 122, 123, 124, 125));
+  EXPECT_THAT(batch.lengths, ElementsAre(2, 4));
 }
 
 TEST(BatchSource, LabelsEachPositionWithTheNextToken) {

@@ -22,7 +22,7 @@ struct Experiment {
   std::vector<std::pair<std::string, Json>> fixed;     ///< parameters a user cannot change
   std::vector<std::pair<std::string, Json>> defaults;  ///< where they differ from the table
   std::vector<std::string> measured;                   ///< names of measured properties
-  bool runnable = false;                               ///< this version can run it
+  bool runnable = false;                               ///< a trainer of this version can run it
 };
 const std::vector<Experiment>& experiments();
 /// By id, or id without "-v1.0.0". nullptr when there is none.
@@ -73,9 +73,10 @@ const std::vector<std::string>& property_names();
 /// The rules that hold wherever a point is measured: batch against GPUs, GPUs against nodes, ...
 void check_rules(const Point& point, Diagnostics& problems);
 
-/// The rules of check_rules and what trainer native cannot do ("fast_moe 2 is not supported by
-/// trainer native"). A property that native does not read is accepted only with its default.
-/// Trainer simulated takes all values and as many GPUs as it is told.
+/// The rules of check_rules and what the point's trainer cannot do ("fast_moe 2 is not supported by
+/// trainer native"). A property that a trainer does not read is accepted only with its default.
+/// Trainer simulated takes all values and as many GPUs as it is told. trainer_rules.h says what
+/// each can do.
 void validate(const Point& point, Diagnostics& problems);
 /// The same for a machine with that many GPUs.
 void validate(const Point& point, int gpus_here, Diagnostics& problems);

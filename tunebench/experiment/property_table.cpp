@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tunebench/experiment/property.h"
+#include "tunebench/experiment/trainer_rules.h"
 #include "tunebench/model/model_source.h"
 
 namespace tunebench::experiment {
@@ -52,6 +53,14 @@ std::vector<Json> model_names() {
   }
   for (const model::KnownModel& known : model::known_models()) {
     add(known.name);
+  }
+  return names;
+}
+
+std::vector<Json> trainer_names() {
+  std::vector<Json> names;
+  for (const TrainerRules& rules : trainer_rules()) {
+    names.emplace_back(rules.name);
   }
   return names;
 }
@@ -191,7 +200,7 @@ void add_distribution(Table& table) {
       {.name = "fms_hf_tuning_version",
        .type = ValueType::String,
        .domain = one_of({"2.0.1", "2.1.0", "2.1.1", "2.1.2", "2.2.1", "2.3.1", "2.4.0", "2.5.0",
-                         "2.6.0", "2.7.1", "2.8.2", "3.0.0", "3.0.0.1", "3.1.0"}),
+                         "2.6.0", "2.7.1", "2.8.2", "3.0.0", "3.0.0.1", "3.1.0", "3.2.2"}),
        .default_value = "2.1.2",
        .help = "version of fms-hf-tuning, for the trainer of that name"});
   table.push_back({.name = "enable_roce",
@@ -338,9 +347,9 @@ void add_ours(Table& table) {
   };
   add({.name = "trainer",
        .type = ValueType::String,
-       .domain = one_of({"native", "simulated"}),
+       .domain = one_of(trainer_names()),
        .default_value = "native",
-       .help = "what trains; simulated plays the model of --simulation and trains nothing"});
+       .help = "what trains; tunebench trainers lists them"});
   add({.name = "learning_rate",
        .type = ValueType::Real,
        .domain = at_least(0),

@@ -133,7 +133,7 @@ TEST(PropertyTableTest, HasTheDomainsOfTheReference) {
   }
   EXPECT_EQ(named("optim").domain.values.size(), 38U);
   EXPECT_EQ(named("dataset_id").domain.values.size(), 14U);
-  EXPECT_EQ(named("fms_hf_tuning_version").domain.values.size(), 14U);
+  EXPECT_EQ(named("fms_hf_tuning_version").domain.values.size(), 15U);
 }
 
 TEST(PropertyTableTest, NamesPresetsAndModelsOfTheReferenceButTakesPaths) {

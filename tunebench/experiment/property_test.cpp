@@ -133,7 +133,7 @@ TEST(ParseValueTest, RefusesUnknownWordsWithTheNearest) {
   EXPECT_EQ(parse("optim", "adamw_troch").line,
             "optim is 'adamw_troch' but must be one of 38 values - did you mean 'adamw_torch'?");
   EXPECT_EQ(parse("trainer", "torch").line,
-            "trainer is 'torch' but must be one of native, simulated");
+            "trainer is 'torch' but must be one of native, simulated, command, hf, fms-hf-tuning");
 }
 
 TEST(ParseValueTest, OpenPropertiesTakeAnyText) {

@@ -7,7 +7,9 @@
 
 #include "tunebench/base/text.h"
 #include "tunebench/experiment/experiment.h"
+#include "tunebench/experiment/trainer_rules.h"
 #include "tunebench/hardware/host.h"
+#include "tunebench/model/model_source.h"
 
 namespace tunebench::experiment {
 namespace {
@@ -26,9 +28,18 @@ class Rules {
 
   void check() {
     check_everywhere();
-    if (point_.text("trainer") == "native") {
+    const TrainerRules* trainer = find_trainer_rules(point_.text("trainer"));
+    if (trainer == nullptr) {
+      return;  // not in the property's domain, which is told elsewhere
+    }
+    check_method(*trainer);
+    if (!trainer->any_gpus) {
       check_gpus();
+    }
+    if (trainer->name == "native") {
       check_native();
+    } else if (!trainer->takes_all) {
+      check_honoured(*trainer);
     }
   }
 
@@ -110,16 +121,73 @@ class Rules {
 
   void unsupported(std::string_view name, std::string hint = "") {
     const Json& value = point_.input(name);
-    report(fmt::format("{} {} is not supported by trainer native", name,
-                       value.is_string() ? value.as_string() : value.dump()),
+    report(fmt::format("{} {} is not supported by trainer {}", name, text_of(value),
+                       point_.text("trainer")),
            std::move(hint));
   }
 
-  void check_native() {
+  static std::string text_of(const Json& value) {
+    return value.is_string() ? value.as_string() : value.dump();
+  }
+
+  void check_method(const TrainerRules& trainer) {
     const Experiment* experiment = find_experiment(point_.experiment);
-    if (experiment == nullptr || !experiment->runnable) {
-      report(fmt::format("{} cannot be run by this version", point_.experiment));
+    const std::string method = experiment == nullptr ? "" : experiment->method;
+    if (std::ranges::find(trainer.methods, method) == trainer.methods.end()) {
+      const std::vector<std::string> able = trainers_for(method);
+      report(fmt::format("{} cannot be run by trainer {}", point_.experiment, trainer.name),
+             able.empty() ? "" : "trainers that can: " + join(able, ", "));
     }
+  }
+
+  /// The default of the point's experiment.
+  [[nodiscard]] Json default_of(const Property& property) const {
+    const Experiment* experiment = find_experiment(point_.experiment);
+    if (experiment != nullptr) {
+      for (const auto* list : {&experiment->fixed, &experiment->defaults}) {
+        for (const auto& [name, value] : *list) {
+          if (name == property.name) {
+            return value;
+          }
+        }
+      }
+    }
+    return property.default_value;
+  }
+
+  /// An input that a trainer would silently ignore is refused.
+  void check_honoured(const TrainerRules& trainer) {
+    for (const Property& property : properties()) {
+      const Json& value = point_.input(property.name);
+      const bool honoured =
+          std::ranges::find(trainer.honoured, property.name) != trainer.honoured.end();
+      if (!honoured && value != default_of(property)) {
+        unsupported(property.name, "leave it out");
+      }
+    }
+    for (const auto& [name, values] : trainer.only) {
+      if (std::ranges::find(values, point_.input(name)) == values.end()) {
+        std::vector<std::string> texts;
+        for (const Json& value : values) {
+          texts.push_back(text_of(value));
+        }
+        unsupported(name, "it can do " + join(texts, ", "));
+      }
+    }
+    const std::string& model = point_.text("model_name");
+    if (trainer.needs_folder && std::ranges::find(model::presets(), model, &model::Preset::name) !=
+                                    model::presets().end()) {
+      unsupported("model_name",
+                  "a preset has random weights and no files; give the path of a model folder");
+    }
+    if (point_.integer("model_max_length") < 2) {
+      report(
+          "model_max_length 1 leaves nothing to train: a token is predicted from those before it",
+          "at least 2");
+    }
+  }
+
+  void check_native() {
     if (point_.integer("number_gpus") > 0) {
       unsupported("number_gpus", "this build has no GPU backend; use 0");
     }
@@ -138,6 +206,7 @@ class Rules {
     if (is_vision_dataset(point_.text("dataset_id"))) {
       unsupported("dataset_id", "use a text dataset");
     }
+    const Experiment* experiment = find_experiment(point_.experiment);
     for (const Property& property : properties()) {
       const bool read =
           property.native &&

@@ -216,7 +216,7 @@ TEST(ValidateTest, ReportsEverythingAtOnce) {
 TEST(ValidateTest, RefusesExperimentsThatCannotRun) {
   EXPECT_THAT(problems_of_point(
                   point_with({{"torch_dtype", "float16"}}, "finetune_gptq-lora_benchmark-v1.0.0")),
-              Contains("finetune_gptq-lora_benchmark-v1.0.0 cannot be run by this version"));
+              Contains("finetune_gptq-lora_benchmark-v1.0.0 cannot be run by trainer native"));
 }
 
 TEST(ValidateTest, PropertiesOfAMethodBelongToItsExperiments) {

@@ -31,6 +31,7 @@ const std::vector<KnownFailure>& known_failures() {
       {"read-only file system", Io},
       {"too many open files", Io},
       {"address already in use", Io},
+      {"eaddrinuse", Io},
       {"server socket has failed to bind", Io},
       {"gpu has fallen off the bus", Cuda},
       {"uncorrectable ecc error", Cuda},
@@ -48,6 +49,46 @@ const std::vector<KnownFailure>& known_failures() {
       {"is killed by signal: killed", Killed},
   };
   return kTable;
+}
+
+const std::vector<KnownFailure>& known_error_lines() {
+  using enum record::Outcome;
+  static const std::vector<KnownFailure> kTable = {
+      {"found no nvidia driver", Cuda},
+      {"no available devices found", Cuda},
+      {"cuda is not available", Cuda},
+      {"modulenotfounderror:", InvalidConfig},
+      {"importerror:", InvalidConfig},
+      {"packagenotfounderror:", InvalidConfig},
+      {"no acceleration framework package found", InvalidConfig},
+      {"tokenizer class", InvalidConfig},
+      {"repo id must be in the form", InvalidConfig},
+      {"is not a checkpoint directory", InvalidConfig},
+      {"filenotfounderror:", InvalidConfig},
+      {"data loading failed", InvalidConfig},
+      {"unrecognized arguments", InvalidConfig},
+      {"additional flag arguments not supported", InvalidConfig},
+      {"fsdp is only available on gpu", InvalidConfig},
+      {"is not supported on cpu devices", InvalidConfig},
+      {"module 'torch.cpu' has no attribute", InvalidConfig},
+      {"failed to render provided chat/custom template", InvalidConfig},
+      {"keyerror: 'completion'", InvalidConfig},
+      {"keyerror: 'output'", InvalidConfig},
+      {"should be smaller than max_seq_len", InvalidConfig},
+      {"batch_size should be a positive integer", InvalidConfig},
+      {"response_template is not provided for masking", InvalidConfig},
+  };
+  return kTable;
+}
+
+std::optional<FoundFailure> find_known_error(std::string_view line) {
+  const std::string lowered = lower_ascii(line);
+  for (const KnownFailure& known : known_error_lines()) {
+    if (lowered.find(known.text) != std::string::npos) {
+      return FoundFailure{.outcome = known.outcome, .line = printable(trim(line))};
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<FoundFailure> find_known_failure(std::string_view log) {

@@ -49,6 +49,8 @@ constexpr Message kMessages[] = {
     {"OSError: [Errno 24] Too many open files", Outcome::Io},
     {"OSError: [Errno 98] Address already in use", Outcome::Io},
     {"RuntimeError: The server socket has failed to bind to [::]:29500 (errno: 98).", Outcome::Io},
+    {"torch.distributed.DistNetworkError: port: 29500, useIpv6: false, code: -98, name: EADDRINUSE",
+     Outcome::Io},
     {"NVRM: GPU at PCI:0000:3b:00: GPU has fallen off the bus.", Outcome::Cuda},
     {"RuntimeError: CUDA error: uncorrectable ECC error encountered", Outcome::Cuda},
     {"RuntimeError: CUDA error: an illegal memory access was encountered", Outcome::Cuda},

@@ -40,6 +40,9 @@ struct Protocol {
   /// So is one whose next step does not come for stall_s and stall_steps times the median step.
   double stall_s = 60.0;
   double stall_steps = 10.0;
+  /// So is a trainer that says how many processes it is, when none of them tells anything for this
+  /// long before the first step of all: a rendezvous that hangs prints nothing.
+  double first_step_s = 600.0;
   /// How long a child has to end after its end event or after it was asked to stop, on top of two
   /// of its longest steps. Then it is killed.
   double stop_grace_s = 10.0;

@@ -18,6 +18,25 @@ using record::Outcome;
 using testing::HasSubstr;
 using testing::StartsWith;
 
+/// A command that must show something.
+class ExpectingTrainer final : public trainer::Trainer {
+ public:
+  ExpectingTrainer(std::vector<std::string> argv, trainer::Expected expected)
+      : command_(trainer::make_command_trainer(std::move(argv))), expected_(std::move(expected)) {}
+  [[nodiscard]] std::string name() const override { return command_->name(); }
+  [[nodiscard]] std::string version() const override { return command_->version(); }
+  std::unique_ptr<trainer::Running> start(const trainer::Job& job) override {
+    return command_->start(job);
+  }
+  [[nodiscard]] trainer::Expected expected(const experiment::Point& /*point*/) const override {
+    return expected_;
+  }
+
+ private:
+  std::unique_ptr<trainer::Trainer> command_;
+  trainer::Expected expected_;
+};
+
 class MeasureChildTest : public testing::Test {
  protected:
   MeasureChildTest() {
@@ -30,11 +49,10 @@ class MeasureChildTest : public testing::Test {
     request.protocol.timeout_s = 120;
   }
 
-  record::Record measure(std::vector<std::string> actions) {
+  record::Record measure(std::vector<std::string> actions, trainer::Expected expected = {}) {
     actions.insert(actions.begin(), TB_SCRIPTED_TRAINER);
-    const std::unique_ptr<trainer::Trainer> trainer =
-        trainer::make_command_trainer(std::move(actions));
-    return measure_point(request, *trainer, system_clock(), stop, on_progress);
+    ExpectingTrainer trainer(std::move(actions), std::move(expected));
+    return measure_point(request, trainer, system_clock(), stop, on_progress);
   }
 
   TemporaryFolder folder;
@@ -194,6 +212,51 @@ TEST_F(MeasureChildTest, KillsAtOnceOnTheSecondInterrupt) {
   const record::Record record = measure({"phase:train", "hang"});
   EXPECT_EQ(record.status, Outcome::Interrupted);
   EXPECT_LT(record.number("wall_s").value(), 60);
+}
+
+TEST_F(MeasureChildTest, DoesNotWaitForARendezvousThatHangs) {
+  request.protocol.first_step_s = 0.3;
+  const record::Record record = measure({"hang"}, {.ranks = 2, .device = "cpu"});
+  EXPECT_EQ(record.status, Outcome::Timeout);
+  EXPECT_THAT(record.reason, StartsWith("no process has begun to train for "));
+  EXPECT_LT(record.number("wall_s").value(), 60);
+}
+
+TEST_F(MeasureChildTest, NamesTheRankThatNeverBegan) {
+  request.protocol.first_step_s = 0.3;
+  const record::Record record = measure(
+      {R"(raw:{"event":"hello","trainer":"t","world":2,"rank":0})",
+       R"(raw:{"event":"step","n":1,"t0":1,"t1":2,"samples":1,"tokens":1,"tokens_nonpad":1,"tokens_trained":1,"rank":0})",
+       "hang"},
+      {.ranks = 2, .device = "cpu"});
+  EXPECT_EQ(record.status, Outcome::Timeout);
+  EXPECT_THAT(record.reason, StartsWith("no first step of rank 1 of 2 for "));
+}
+
+TEST_F(MeasureChildTest, WaitsAsLongAsEventsComeBeforeTheFirstStep) {
+  request.protocol.first_step_s = 1.0;
+  request.point.inputs["max_steps"] = 2;
+  const record::Record record =
+      measure({"hello", "sleep:600", "phase:load", "sleep:600", "phase:train", "steps:2", "end"},
+              {.ranks = 1, .device = "cpu"});
+  EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
+}
+
+TEST_F(MeasureChildTest, ATrainerThatTakesLongToExitIsGivenTheTimeThatItAsksFor) {
+  request.protocol.stop_grace_s = 0.05;
+  request.point.inputs["max_steps"] = 2;
+  const std::vector<std::string> slow{"hello", "steps:2", "end", "sleep:600"};
+  EXPECT_EQ(measure(slow).reason, "told its end but did not exit, killed");
+  const record::Record record = measure(slow, {.exit_s = 60});
+  EXPECT_EQ(record.status, Outcome::Ok) << record.reason;
+}
+
+TEST_F(MeasureChildTest, AnotherDeviceThanAskedForIsNoResult) {
+  request.point.inputs["max_steps"] = 2;
+  const record::Record record =
+      measure({"hello", "steps:2", "end"}, {.ranks = 1, .device = "cuda"});
+  EXPECT_EQ(record.status, Outcome::Cuda);
+  EXPECT_EQ(record.reason, "asked for cuda, but rank 0 trained on cpu");
 }
 
 TEST_F(MeasureChildTest, ThrowsOnlyWhenTheChildCannotBeStarted) {

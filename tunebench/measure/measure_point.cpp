@@ -20,6 +20,7 @@
 #include "tunebench/base/text.h"
 #include "tunebench/measure/auto_stop.h"
 #include "tunebench/measure/kept_log.h"
+#include "tunebench/measure/live_progress.h"
 #include "tunebench/measure/log_tail.h"
 #include "tunebench/measure/measure.h"
 #include "tunebench/measure/measured_fields.h"
@@ -72,6 +73,7 @@ class Measurement {
         progress_(progress),
         window_(request.protocol, bounds_own_length(request.point)),
         tally_(request.point),
+        expected_(trainer.expected(request.point)),
         max_steps_(static_cast<std::int64_t>(number_or(request.point, "max_steps", -1))),
         stop_after_s_(number_or(request.point, "stop_after_seconds", -1)) {}
 
@@ -89,6 +91,8 @@ class Measurement {
   void look_at_log();
   /// Training has begun and the next step does not come.
   [[nodiscard]] bool stalled(nanoseconds now) const;
+  /// Training should have begun, and nothing at all comes.
+  [[nodiscard]] bool silent(nanoseconds now) const;
   void kill(KilledFor reason);
   void wait_for_exit();
   [[nodiscard]] std::int64_t planned() const;
@@ -98,7 +102,6 @@ class Measurement {
 
   void tell_progress();
   [[nodiscard]] std::string live_phase() const;
-  void count_steps(Progress& now) const;
 
   void set_system_fields(record::Record& record, const Window::Result& window) const;
 
@@ -119,6 +122,7 @@ class Measurement {
   RunWatch watch_;
   Window window_;
   Tally tally_;
+  trainer::Expected expected_;
   std::int64_t max_steps_;
   double stop_after_s_;
   std::string started_at_;
@@ -130,6 +134,7 @@ class Measurement {
   bool interrupted_ = false;
   KilledFor killed_ = KilledFor::Nothing;
   nanoseconds last_step_at_{0};             ///< when its event came
+  nanoseconds last_event_at_{0};            ///< the start before the first
   std::optional<nanoseconds> must_end_by_;  ///< once it was asked to stop or told its end
   bool memory_killer_ = false;
   std::string told_phase_;
@@ -156,7 +161,8 @@ record::Record Measurement::run() {
     }
   }
   started_at_ = iso_time(clock_.unix_seconds());
-  seen_.started_ns = clock_.now().count();
+  last_event_at_ = clock_.now();
+  seen_.started_ns = last_event_at_.count();
   running_ = trainer_.start({.point = request_.point,
                              .log_file = request_.log_file,
                              .planned_steps = request_.planned_steps,
@@ -183,6 +189,7 @@ void Measurement::watch() {
   while (!running_->stream_ended() && killed_ == KilledFor::Nothing) {
     const std::optional<trainer::Event> event = running_->next_event(kLook);
     if (event.has_value()) {
+      last_event_at_ = clock_.now();
       handle(*event);
     }
     look_at_interrupts();
@@ -243,7 +250,8 @@ void Measurement::handle_end(const trainer::EndEvent& end) {
   end_ = end;
   tally_.end(end);
   if (!interrupted_) {
-    must_end_by_ = clock_.now() + from_seconds(request_.protocol.stop_grace_s);
+    must_end_by_ =
+        clock_.now() + from_seconds(std::max(request_.protocol.stop_grace_s, expected_.exit_s));
   }
 }
 
@@ -300,7 +308,14 @@ void Measurement::look_at_time() {
     kill(enough() ? KilledFor::Overdue : KilledFor::Timeout);
   } else if (!must_end_by_.has_value() && stalled(now)) {
     kill(enough() ? KilledFor::Overdue : KilledFor::Stalled);
+  } else if (!must_end_by_.has_value() && silent(now)) {
+    kill(KilledFor::Silent);
   }
+}
+
+bool Measurement::silent(nanoseconds now) const {
+  return expected_.ranks > 0 && tally_.steps() == 0 &&
+         now - last_event_at_ >= from_seconds(request_.protocol.first_step_s);
 }
 
 void Measurement::look_at_log() {
@@ -348,35 +363,6 @@ std::string Measurement::live_phase() const {
   return window_.warming_up() ? "warm-up" : "timed";
 }
 
-void Measurement::count_steps(Progress& now) const {
-  const bool timed = now.phase == "timed";
-  const double step_s =
-      tally_.totals().seconds() / static_cast<double>(std::max<std::int64_t>(1, tally_.steps()));
-  now.steps = timed ? window_.timed_steps() : window_.steps();
-  const std::optional<trainer::StepEvent>& last = tally_.last();
-  if (last.has_value() && last->t1 > last->t0) {
-    now.tokens_per_s_now =
-        static_cast<double>(last->tokens_nonpad) * 1e9 / static_cast<double>(last->t1 - last->t0);
-  }
-  if (stop_after_s_ >= 0) {
-    now.seconds_left = std::max(0.0, stop_after_s_ - tally_.train_s());
-    return;
-  }
-  std::int64_t left = 0;
-  if (bounds_own_length(request_.point)) {
-    left = std::max<std::int64_t>(0, planned() - tally_.steps());
-  } else if (timed && step_s > 0) {
-    const auto for_time = static_cast<std::int64_t>(
-        std::ceil((request_.protocol.min_timed_s - window_.timed_s()) / step_s));
-    left = std::max<std::int64_t>(
-        {0, request_.protocol.min_timed_steps - window_.timed_steps(), for_time});
-  } else {
-    return;
-  }
-  now.steps_wanted = planned() > 0 || timed ? now.steps + left : 0;
-  now.seconds_left = static_cast<double>(left) * step_s;
-}
-
 void Measurement::tell_progress() {
   if (!progress_) {
     return;
@@ -388,7 +374,12 @@ void Measurement::tell_progress() {
     return;
   }
   if (tally_.steps() > 0) {
-    count_steps(now);
+    count_steps(now, {.window = window_,
+                      .tally = tally_,
+                      .protocol = request_.protocol,
+                      .own_length = bounds_own_length(request_.point),
+                      .planned_steps = planned(),
+                      .stop_after_s = stop_after_s_});
   }
   told_phase_ = now.phase;
   told_at_ = time;
@@ -413,12 +404,16 @@ RunEnd Measurement::run_end() const {
           .max_steps =
               stop_after_s_ >= 0 || window_.complete() ? 0 : std::max<std::int64_t>(0, max_steps_),
           .timeout_s = request_.protocol.timeout_s,
-          .stalled_s = std::chrono::duration<double>(clock_.now() - last_step_at_).count(),
+          .stalled_s = std::chrono::duration<double>(
+                           clock_.now() - (tally_.steps() > 0 ? last_step_at_ : last_event_at_))
+                           .count(),
           .phase = phase_,
           .error = error_,
           .end = end_,
           .exit = seen_.exit,
           .memory_killer = memory_killer_,
+          .expected = expected_,
+          .ranks = running_->ranks(),
           .dropped_lines = running_->dropped_lines(),
           .log_end = read_log_end(request_.log_file, kLogEndBytes)};
 }

@@ -1,10 +1,12 @@
 #include "tunebench/measure/outcome.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <fmt/format.h>
 
 #include "tunebench/base/text.h"
+#include "tunebench/measure/error_line.h"
 #include "tunebench/measure/known_failures.h"
 #include "tunebench/measure/log_tail.h"
 
@@ -12,6 +14,8 @@ namespace tunebench::measure {
 namespace {
 
 using record::Outcome;
+
+constexpr std::size_t kLongestReason = 300;
 
 std::string where(const RunEnd& run, const Tally& tally) {
   if (tally.steps() > 0 || run.phase == "train") {
@@ -94,8 +98,57 @@ Verdict judge_bad_exit(const RunEnd& run, const Tally& tally) {
   if (run.exit.signal != 0) {
     return judge_signal(run, tally);
   }
-  return {Outcome::Crashed,
-          with_log(fmt::format("exit code {} {}", run.exit.code, where(run, tally)), run)};
+  const std::string error = error_line(run.log_end);
+  if (const std::optional<FoundFailure> found =
+          find_known_error(error.empty() ? last_lines(run.log_end, 1) : error)) {
+    return {found->outcome,
+            fmt::format("{} {}", excerpt(found->line, kLongestReason), where(run, tally))};
+  }
+  std::string reason = fmt::format("exit code {} {}", run.exit.code, where(run, tally));
+  return {Outcome::Crashed, error.empty()
+                                ? with_log(std::move(reason), run)
+                                : fmt::format("{}: {}", reason, excerpt(error, kLongestReason))};
+}
+
+/// "rank 1 of 2 told nothing", "no process told anything".
+std::string silent_ranks(const RunEnd& run) {
+  const std::int64_t world = std::max(run.expected.ranks, run.ranks.world);
+  if (run.ranks.told.empty() && run.ranks.stepped.empty()) {
+    return "no process has begun to train";
+  }
+  std::vector<std::string> missing;
+  for (std::int64_t rank = 0; rank < world; ++rank) {
+    if (!run.ranks.stepped.contains(rank)) {
+      missing.push_back(std::to_string(rank));
+    }
+  }
+  return fmt::format("no first step of rank {} of {}", join(missing, ", "), world);
+}
+
+/// Exit code 0 proves nothing: a run is ok only when it was the one that was asked for.
+Verdict judge_expectations(const RunEnd& run, const Tally& tally) {
+  if (run.expected.ranks > 0 && run.ranks.world != run.expected.ranks) {
+    return {Outcome::Crashed, fmt::format("{} processes were asked for, {} trained",
+                                          run.expected.ranks, run.ranks.world)};
+  }
+  for (const auto& [rank, device] : run.ranks.devices) {
+    if (!run.expected.device.empty() && !device.empty() && device != run.expected.device) {
+      return {Outcome::Cuda, fmt::format("asked for {}, but rank {} trained on {}",
+                                         run.expected.device, rank, printable(device))};
+    }
+  }
+  if (tally.totals().tokens_trained == 0) {
+    return {Outcome::InvalidConfig,
+            fmt::format("no token was trained in {} steps: every label is masked (does the data "
+                        "hold the response template?)",
+                        tally.steps())};
+  }
+  if (tally.zero_losses() == tally.steps()) {
+    return {
+        Outcome::Crashed,
+        fmt::format("the loss is exactly 0 in all {} steps: nothing was trained", tally.steps())};
+  }
+  return {};
 }
 
 /// The child ended well: whether what it told is a measurement.
@@ -119,7 +172,7 @@ Verdict judge_events(const RunEnd& run, const Tally& tally) {
     return {Outcome::Crashed, fmt::format("ended after {} steps, max_steps asks for {}",
                                           tally.steps(), run.max_steps)};
   }
-  return {};
+  return judge_expectations(run, tally);
 }
 
 }  // namespace
@@ -143,6 +196,10 @@ Verdict judge(const RunEnd& run, const Tally& tally) {
   }
   if (run.killed == KilledFor::Stalled) {
     return {Outcome::Timeout, fmt::format("no step for {}, killed {}",
+                                          format_duration(run.stalled_s), where(run, tally))};
+  }
+  if (run.killed == KilledFor::Silent) {
+    return {Outcome::Timeout, fmt::format("{} for {}, killed {}", silent_ranks(run),
                                           format_duration(run.stalled_s), where(run, tally))};
   }
   if (run.error.has_value()) {

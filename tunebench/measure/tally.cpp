@@ -55,6 +55,7 @@ void Tally::add(const trainer::StepEvent& step) {
     }
     ++nonfinite_;
   }
+  zero_losses_ += step.loss.has_value() && *step.loss == 0.0 ? 1 : 0;
   if (!first_.has_value()) {
     first_ = step;
   }

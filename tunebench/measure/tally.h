@@ -33,6 +33,8 @@ class Tally {
   [[nodiscard]] std::int64_t first_nonfinite() const { return first_nonfinite_; }
   /// "loss" or "gradient norm" of the first of them.
   [[nodiscard]] const std::string& nonfinite_what() const { return nonfinite_what_; }
+  /// Steps whose loss is told and exactly 0.
+  [[nodiscard]] std::int64_t zero_losses() const { return zero_losses_; }
 
   /// The first contradiction, or empty: "step 3: tokens_nonpad 900 exceeds tokens 800".
   [[nodiscard]] const std::string& contradiction() const { return contradiction_; }
@@ -49,6 +51,7 @@ class Tally {
   std::int64_t longest_ns_ = 0;
   std::int64_t nonfinite_ = 0;
   std::int64_t first_nonfinite_ = 0;
+  std::int64_t zero_losses_ = 0;
   std::string nonfinite_what_;
   std::string contradiction_;
 };

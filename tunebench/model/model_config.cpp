@@ -120,6 +120,16 @@ void check_products(const ConfigReader& reader, const ModelSpec& spec) {
   product_within(reader, "the number of parameters", {4 * attention + 3 * mlp, spec.layers});
 }
 
+/// The same of what only a family with experts reads.
+void check_expert_products(const ConfigReader& reader, const ModelSpec& spec) {
+  const std::int64_t experts =
+      product_within(reader, "the width of all experts",
+                     {spec.experts.count + 1, spec.feed_forward + spec.experts.shared + 1});
+  const std::int64_t weights =
+      product_within(reader, "the size of all experts", {3 * experts, spec.width});
+  product_within(reader, "the number of parameters", {weights, spec.layers});
+}
+
 std::optional<std::int64_t> token_id(const ConfigReader& reader, std::string_view key,
                                      const Json& value, std::int64_t vocabulary) {
   if (!value.is_int() || value.as_int() >= vocabulary) {
@@ -213,6 +223,7 @@ ModelSpec shape_of_family(const Family& family, std::string_view origin) {
   spec.embedding_norm = family.embedding_norm;
   spec.post_norms = family.post_norms;
   spec.qk_norm = family.qk_norm;
+  spec.whole_qk_norm = family.whole_qk_norm;
   spec.positions = family.positions;
   spec.gated_mlp = family.gated_mlp;
   return spec;
@@ -234,6 +245,7 @@ ModelSpec parse_model_config(const Json& config, std::string_view origin) {
   spec.stored_dtype = read_dtype(reader);
   if (family.read_own != nullptr) {
     family.read_own(reader, spec);
+    check_expert_products(reader, spec);
   }
   if (spec.positions == PositionKind::Rope) {
     read_rope(reader, family, spec);

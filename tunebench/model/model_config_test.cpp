@@ -198,8 +198,9 @@ TEST(ModelConfigTest, RefusesWhatChangesTheArithmetic) {
             "config.json: hidden_act is \"relu\", silu, gelu and gelu_pytorch_tanh are supported");
   EXPECT_THAT(refusal("model_type", "\"gpt_neox\""),
               HasSubstr("model_type is \"gpt_neox\", this program knows llama, mistral, qwen2"));
-  EXPECT_EQ(refusal("model_type", "\"mixtral\""),
-            "config.json: model_type is \"mixtral\", mixture of experts is not supported yet");
+  EXPECT_EQ(refusal("model_type", "\"gpt_oss\""),
+            "config.json: model_type is \"gpt_oss\", this kind of mixture of experts is not "
+            "supported yet");
   EXPECT_EQ(refusal("architectures", "[\"LlamaForSequenceClassification\"]"),
             "config.json: architectures is [\"LlamaForSequenceClassification\"], a model of type "
             "llama has [\"LlamaForCausalLM\"]");

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tunebench/base/text.h"
+#include "tunebench/model/expert_families.h"
 #include "tunebench/model/safetensors.h"
 
 namespace tunebench::model {
@@ -31,7 +32,7 @@ void read_granite_hybrid(ConfigReader& reader, ModelSpec& spec) {
   read_granite(reader, spec);
   const Json* experts = reader.value("num_local_experts");
   if (experts == nullptr || !experts->is_int() || experts->as_int() != 0) {
-    throw reader.unsupported("num_local_experts", kNoExperts);
+    throw reader.unsupported("num_local_experts", kNoSuchExperts);
   }
   if (reader.value("layer_types") == nullptr) {
     throw reader.unsupported("layer_types", kNoStateSpace);
@@ -303,6 +304,7 @@ std::vector<Family> make_families() {
   std::vector<Family> list;
   add_llamas(list);
   add_granites(list);
+  add_expert_families(list);
   add_gemmas(list);
   add_older_transformers(list);
   return list;
@@ -338,12 +340,17 @@ std::string family_names() {
 
 const std::vector<RefusedModelType>& refused_model_types() {
   static const std::vector<RefusedModelType> list = {
-      {"mixtral", kNoExperts},     {"granitemoe", kNoExperts}, {"granitemoeshared", kNoExperts},
-      {"qwen2_moe", kNoExperts},   {"qwen3_moe", kNoExperts},  {"olmoe", kNoExperts},
-      {"deepseek_v3", kNoExperts}, {"gpt_oss", kNoExperts},    {"mamba", kNoStateSpace},
-      {"mamba2", kNoStateSpace},   {"bamba", kNoStateSpace},   {"gemma3", kNoVision},
-      {"llava", kNoVision},        {"llava_next", kNoVision},  {"mllama", kNoVision},
-      {"qwen2_vl", kNoVision},     {"qwen2_5_vl", kNoVision},
+      {"deepseek_v3", kNoSuchExperts},
+      {"gpt_oss", kNoSuchExperts},
+      {"mamba", kNoStateSpace},
+      {"mamba2", kNoStateSpace},
+      {"bamba", kNoStateSpace},
+      {"gemma3", kNoVision},
+      {"llava", kNoVision},
+      {"llava_next", kNoVision},
+      {"mllama", kNoVision},
+      {"qwen2_vl", kNoVision},
+      {"qwen2_5_vl", kNoVision},
   };
   return list;
 }

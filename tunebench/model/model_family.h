@@ -13,7 +13,8 @@
 namespace tunebench::model {
 
 /// Why something is refused that will not be for ever.
-inline constexpr std::string_view kNoExperts = "mixture of experts is not supported yet";
+inline constexpr std::string_view kNoSuchExperts =
+    "this kind of mixture of experts is not supported yet";
 inline constexpr std::string_view kNoStateSpace =
     "state-space (Mamba) layers are not supported yet";
 inline constexpr std::string_view kNoVision = "the vision tower is not supported yet";
@@ -65,6 +66,7 @@ struct Family {
   bool scaled_table = false;  ///< embedding_scale is of the table: a row beside it is not scaled
   bool post_norms = false;
   bool qk_norm = false;
+  bool whole_qk_norm = false;
   bool gated_mlp = true;
   bool partial_rotary = false;  ///< partial_rotary_factor is read
 
@@ -89,7 +91,7 @@ std::string family_names();
 /// What is known and refused.
 struct RefusedModelType {
   std::string_view model_type;
-  std::string_view reason;  ///< "mixture of experts is not supported yet"
+  std::string_view reason;  ///< "the vision tower is not supported yet"
 };
 const std::vector<RefusedModelType>& refused_model_types();
 

@@ -45,7 +45,7 @@ TEST(ModelFamilyTest, EveryFamilyIsFoundByItsType) {
     EXPECT_EQ(reason_against(family.model_type), "");
   }
   EXPECT_EQ(find_family("gpt_neox"), nullptr);
-  EXPECT_EQ(reason_against("mixtral"), "mixture of experts is not supported yet");
+  EXPECT_EQ(reason_against("deepseek_v3"), kNoSuchExperts);
   EXPECT_EQ(reason_against("gpt_neox"), "");
 }
 
@@ -217,10 +217,11 @@ TEST(ModelFamilyTest, GraniteHybridWithoutExpertsIsAGraniteByOtherNames) {
   EXPECT_TRUE(has_tensor(spec, "model.layers.0.shared_mlp.input_linear.weight"));
   EXPECT_EQ(read(Json(dense).set("position_embedding_type", "nope")).positions, PositionKind::None);
   EXPECT_EQ(warnings.text(), "");
-  EXPECT_THAT(refusal_of(Json(dense).set("num_local_experts", 8)),
-              HasSubstr("num_local_experts is 8, mixture of experts is not supported yet"));
+  EXPECT_THAT(
+      refusal_of(Json(dense).set("num_local_experts", 8)),
+      HasSubstr("num_local_experts is 8, this kind of mixture of experts is not supported yet"));
   EXPECT_THAT(refusal_of(Json(dense).set("num_local_experts", nullptr)),
-              HasSubstr("mixture of experts is not supported yet"));
+              HasSubstr(std::string(kNoSuchExperts)));
   EXPECT_THAT(refusal_of(Json(dense).set("layer_types", Json::array({"mamba", "attention"}))),
               HasSubstr("state-space (Mamba) layers are not supported yet"));
 }
@@ -304,6 +305,9 @@ TEST(ModelFamilyTest, EveryFamilyWritesWhatItReadsBack) {
           .set("layer_types", Json::array({"attention", "attention"}))
           .set("shared_intermediate_size", 24)
           .set("position_embedding_type", "rope");
+    }
+    if (family.keys.feed_forward == "moe_intermediate_size") {
+      config.set("moe_intermediate_size", 12);
     }
     if (family.local_rope_theta > 0) {
       config.set("sliding_window", 9);

@@ -71,9 +71,10 @@ TEST(ModelSourceTest, KnowsTheNamesOfTheReferenceSystem) {
   }
   EXPECT_EQ(names.size(), 41U);
   EXPECT_EQ(resolve_model("granite-3-8b").spec.model_type, "granite");
-  EXPECT_EQ(message_of([] { resolve_model("mixtral-8x7b-instruct-v0.1"); }),
-            "model 'mixtral-8x7b-instruct-v0.1' is known by name, but mixture of experts is not "
-            "supported yet (see: tunebench models)");
+  EXPECT_EQ(resolve_model("mixtral-8x7b-instruct-v0.1").spec.experts.count, 8);
+  EXPECT_EQ(message_of([] { resolve_model("granite-vision-3.2-2b"); }),
+            "model 'granite-vision-3.2-2b' is known by name, but the vision tower is not supported "
+            "yet (see: tunebench models)");
   EXPECT_EQ(message_of([] { resolve_model("allam-1-13b"); }),
             "model 'allam-1-13b' is known by name, but its shape is not published; give the folder "
             "that holds it (see: tunebench models)");

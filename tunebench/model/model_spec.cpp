@@ -21,6 +21,25 @@ double positions_seen(std::int64_t length, std::int64_t window) {
   return (seen * (seen + 1.0) / 2.0 + (whole - seen) * seen) / whole;
 }
 
+std::vector<std::int64_t> part_shape(const ParameterGroup& group,
+                                     const ParameterGroup::Part& part) {
+  if (group.vector()) {
+    return {part.outputs};
+  }
+  return part.stacked > 0 ? std::vector{part.stacked, part.outputs / part.stacked, group.inputs}
+                          : std::vector{part.outputs, group.inputs};
+}
+
+/// Weights of the feed-forward that a token meets in one layer.
+double feed_forward_weights(const ModelSpec& spec) {
+  const double matrices = spec.gated_mlp ? 3.0 : 2.0;
+  const ExpertsSpec& experts = spec.experts;
+  const std::int64_t widths = spec.dense_feed_forward() + experts.chosen * spec.feed_forward;
+  return static_cast<double>(spec.width) *
+         (matrices * static_cast<double>(widths) +
+          static_cast<double>(experts.count + (experts.shared_gate ? 1 : 0)));
+}
+
 }  // namespace
 
 std::int64_t TensorShape::elements() const {
@@ -35,9 +54,7 @@ std::vector<TensorShape> tensor_shapes(const ModelSpec& spec) {
   std::vector<TensorShape> shapes;
   for (ParameterGroup& group : parameter_groups(spec)) {
     for (ParameterGroup::Part& part : group.parts) {
-      shapes.push_back({std::move(part.name), group.vector()
-                                                  ? std::vector{part.outputs}
-                                                  : std::vector{part.outputs, group.inputs}});
+      shapes.push_back({std::move(part.name), part_shape(group, part)});
     }
   }
   return shapes;
@@ -51,6 +68,11 @@ std::int64_t parameter_count(const ModelSpec& spec) {
   return total;
 }
 
+std::int64_t active_parameter_count(const ModelSpec& spec) {
+  const std::int64_t idle = spec.experts.count - spec.experts.chosen;
+  return parameter_count(spec) - spec.layers * idle * 3 * spec.width * spec.feed_forward;
+}
+
 TrainingFlops training_flops_per_token(const ModelSpec& spec, std::int64_t length) {
   const double layers = static_cast<double>(spec.layers);
   const double width = static_cast<double>(spec.width);
@@ -62,8 +84,7 @@ TrainingFlops training_flops_per_token(const ModelSpec& spec, std::int64_t lengt
   }
   return {
       .projections = 2.0 * layers * width * (2.0 * q + 2.0 * kv),
-      .mlp = 2.0 * layers * (spec.gated_mlp ? 3.0 : 2.0) * width *
-             static_cast<double>(spec.feed_forward),
+      .mlp = 2.0 * layers * feed_forward_weights(spec),
       .head = 2.0 * width * static_cast<double>(spec.vocabulary),
       .attention = 2.0 * 2.0 * q * seen,
   };

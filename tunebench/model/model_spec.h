@@ -38,6 +38,18 @@ enum class PositionKind { Rope, Learned, Alibi, None };
 /// GeluTanh is the approximation by the hyperbolic tangent.
 enum class Activation { Silu, GeluTanh, Gelu };
 
+/// A mixture of experts in place of the feed-forward of each block: a router sends each token to
+/// `chosen` of them.
+struct ExpertsSpec {
+  std::int64_t count = 0;  ///< 0: none, as all else here
+  std::int64_t chosen = 0;
+  bool renormalise = true;  ///< the weights of a token's experts are made to sum to one
+  double loss_share =
+      0.0;  ///< of the loss of unbalanced experts in the loss; 0: it is not computed
+  std::int64_t shared = 0;   ///< feed-forward width of the expert that all tokens visit; 0: none
+  bool shared_gate = false;  ///< which is multiplied with sigmoid of a projection to one number
+};
+
 /// The shape of a decoder-only language model, as config.json tells it. No weights.
 /// Letters as everywhere: D width, H heads, K kv-heads, E head width, F feed-forward width,
 /// V vocabulary.
@@ -50,7 +62,8 @@ struct ModelSpec {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_width = 0;
-  std::int64_t feed_forward = 0;
+  std::int64_t feed_forward = 0;  ///< of each expert when there are experts
+  ExpertsSpec experts;
   std::int64_t max_positions = 0;
 
   NormKind norm = NormKind::Rms;
@@ -58,6 +71,7 @@ struct ModelSpec {
   bool embedding_norm = false;  ///< the embedding is normalised before the first block
   bool post_norms = false;      ///< each half of a block is normalised again before it is added
   bool qk_norm = false;         ///< each head of queries and keys is normalised
+  bool whole_qk_norm = false;   ///< then: not each head, but all of the queries, all of the keys
 
   PositionKind positions = PositionKind::Rope;
   double rope_theta = 10000.0;
@@ -91,6 +105,10 @@ struct ModelSpec {
 
   [[nodiscard]] std::int64_t query_width() const { return heads * head_width; }
   [[nodiscard]] std::int64_t key_width() const { return kv_heads * head_width; }
+  /// Width of the feed-forward that all tokens go through; 0: there is none.
+  [[nodiscard]] std::int64_t dense_feed_forward() const {
+    return experts.count > 0 ? experts.shared : feed_forward;
+  }
   [[nodiscard]] std::int64_t rotated() const {
     return rotary_width > 0 ? rotary_width : head_width;
   }
@@ -124,12 +142,15 @@ std::vector<TensorShape> tensor_shapes(const ModelSpec& spec);
 /// Exact: the sum over tensor_shapes. A tied head counts once.
 std::int64_t parameter_count(const ModelSpec& spec);
 
+/// Those that one token meets: all but the experts that it does not visit.
+std::int64_t active_parameter_count(const ModelSpec& spec);
+
 /// Arithmetic of one training step without recompute, per token of a sequence of `length`, causal
 /// attention counted once: forward 2 FLOP per weight and token, backward twice that.
 /// Formulas: docs/metrics.md.
 struct TrainingFlops {
   double projections = 0;  ///< q, k, v, o
-  double mlp = 0;
+  double mlp = 0;          ///< of experts those that a token visits, and the router
   double head = 0;
   double attention = 0;  ///< scores and values of the positions that a token sees
   [[nodiscard]] double forward() const { return projections + mlp + head + attention; }

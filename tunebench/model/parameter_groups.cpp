@@ -1,6 +1,7 @@
 #include "tunebench/model/parameter_groups.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -48,20 +49,28 @@ class GroupList {
   void add_block() {
     const std::int64_t queries = spec_.query_width();
     const std::int64_t keys = spec_.key_width();
-    const std::int64_t inner = spec_.feed_forward;
+    const std::int64_t inner = spec_.dense_feed_forward();
     add_linear({ParameterRole::Qkv, ParameterRole::QkvBias}, spec_.qkv_bias, spec_.width,
                parts_of(names_.qkv, {queries, keys, keys}));
     add_linear({ParameterRole::Output, ParameterRole::OutputBias}, spec_.output_bias, queries,
                {{in_block(names_.output), spec_.width}});
-    add_linear({ParameterRole::GateUp, ParameterRole::GateUpBias}, spec_.mlp_bias, spec_.width,
-               spec_.gated_mlp ? parts_of(names_.gate_up, {inner, inner})
-                               : std::vector<Part>{{in_block(names_.gate_up[0]), inner}});
-    add_linear({ParameterRole::Down, ParameterRole::DownBias}, spec_.mlp_bias, inner,
-               {{in_block(names_.down), spec_.width}});
+    if (spec_.experts.count > 0) {
+      add_experts();
+    }
+    if (inner > 0) {
+      add_linear({ParameterRole::GateUp, ParameterRole::GateUpBias}, spec_.mlp_bias, spec_.width,
+                 spec_.gated_mlp ? parts_of(names_.gate_up, {inner, inner})
+                                 : std::vector<Part>{{in_block(names_.gate_up[0]), inner}});
+      add_linear({ParameterRole::Down, ParameterRole::DownBias}, spec_.mlp_bias, inner,
+                 {{in_block(names_.down), spec_.width}});
+    }
     add_norm({ParameterRole::InputNorm, ParameterRole::InputNormBias}, names_.input_norm);
     if (spec_.qk_norm) {
-      add(ParameterRole::QueryNorm, 0, {{whole(in_block(names_.query_norm)), spec_.head_width}});
-      add(ParameterRole::KeyNorm, 0, {{whole(in_block(names_.key_norm)), spec_.head_width}});
+      const bool all = spec_.whole_qk_norm;
+      add(ParameterRole::QueryNorm, 0,
+          {{whole(in_block(names_.query_norm)), all ? queries : spec_.head_width}});
+      add(ParameterRole::KeyNorm, 0,
+          {{whole(in_block(names_.key_norm)), all ? keys : spec_.head_width}});
     }
     if (spec_.post_norms) {
       add(ParameterRole::PostAttentionNorm, 0,
@@ -71,6 +80,40 @@ class GroupList {
     if (spec_.post_norms) {
       add(ParameterRole::PostMlpNorm, 0, {{whole(in_block(names_.post_mlp_norm)), spec_.width}});
     }
+  }
+
+  void add_experts() {
+    const std::int64_t inner = spec_.feed_forward;
+    const auto [gate, up] = names_.expert_gate_up;
+    add(ParameterRole::Router, spec_.width,
+        {{whole(in_block(names_.router)), spec_.experts.count}});
+    add(ParameterRole::ExpertsGateUp, spec_.width,
+        up.empty() ? expert_parts({{gate, 2 * inner}})
+                   : expert_parts({{gate, inner}, {up, inner}}));
+    add(ParameterRole::ExpertsDown, inner, expert_parts({{names_.expert_down, spec_.width}}));
+    if (spec_.experts.shared_gate) {
+      add(ParameterRole::SharedGate, spec_.width, {{whole(in_block(names_.shared_gate)), 1}});
+    }
+  }
+
+  /// The tensors of all experts: one after the other, or each kind stacked in one.
+  [[nodiscard]] std::vector<Part> expert_parts(
+      std::initializer_list<std::pair<std::string_view, std::int64_t>> of_one) const {
+    const std::int64_t count = spec_.experts.count;
+    std::vector<Part> parts;
+    if (names_.experts.empty()) {
+      for (const auto& [name, outputs] : of_one) {
+        parts.push_back({whole(in_block(name)), count * outputs, count});
+      }
+      return parts;
+    }
+    const std::string stem = in_block(names_.experts);
+    for (std::int64_t expert = 0; expert < count; ++expert) {
+      for (const auto& [name, outputs] : of_one) {
+        parts.push_back({fmt::format("{}.{}.{}.weight", stem, expert, name), outputs});
+      }
+    }
+    return parts;
   }
 
   void add(ParameterRole role, std::int64_t inputs, std::vector<Part> parts) {

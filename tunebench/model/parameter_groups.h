@@ -8,7 +8,8 @@
 
 namespace tunebench::model {
 
-/// What a parameter does. Projections of one input are one parameter: Qkv, GateUp.
+/// What a parameter does. Projections of one input are one parameter: Qkv, GateUp. Those of experts
+/// are one for all of a layer; with experts GateUp and Down are of the one that all tokens visit.
 enum class ParameterRole {
   Embedding,
   Positions,
@@ -18,6 +19,10 @@ enum class ParameterRole {
   QkvBias,
   Output,
   OutputBias,
+  Router,
+  ExpertsGateUp,
+  ExpertsDown,
+  SharedGate,
   GateUp,
   GateUpBias,
   Down,
@@ -41,6 +46,7 @@ struct ParameterGroup {
   struct Part {
     std::string name;  ///< as Hugging Face has it
     std::int64_t outputs = 0;
+    std::int64_t stacked = 0;  ///< so many matrices in one tensor of three dimensions; 0: one
   };
   ParameterRole role = ParameterRole::Embedding;
   std::int64_t layer = -1;  ///< of what belongs to a block

@@ -334,9 +334,13 @@ void read_rope(ConfigReader& reader, const Family& family, ModelSpec& spec) {
 void read_window(ConfigReader& reader, const Family& family, ModelSpec& spec) {
   // A file that says null has no window; one without the key has that of its class.
   const std::int64_t silent = reader.has_key("sliding_window") ? 0 : family.window;
-  std::int64_t size = reader.value("sliding_window") == nullptr
-                          ? silent
-                          : reader.size("sliding_window", kLargestPosition);
+  const Json* stated = reader.value("sliding_window");
+  // Where there can be none, newer files say 0.
+  const bool zero = family.window_rule == WindowRule::None && stated != nullptr &&
+                    stated->is_int() && stated->as_int() == 0;
+  std::int64_t size = zero                ? 0
+                      : stated == nullptr ? silent
+                                          : reader.size("sliding_window", kLargestPosition);
   const bool used =
       reader.boolean_or("use_sliding_window", family.window_rule != WindowRule::FromLayer);
   const std::vector<bool> local = read_layers(reader, family, spec);

@@ -89,6 +89,20 @@ ModelSpec granite(std::string_view model_type, const Sizes& sizes, double rope_t
   return spec;
 }
 
+/// A Granite with so many experts; those of both published sizes choose eight.
+ModelSpec granite_moe(const Sizes& sizes, double rope_theta, std::int64_t experts) {
+  ModelSpec spec = granite("granitemoe", sizes, rope_theta, {.residual = 0.22, .logits = 6.0});
+  spec.norm_epsilon = 1e-6;
+  spec.experts = {.count = experts, .chosen = 8};
+  return spec;
+}
+
+ModelSpec mixtral(const Sizes& sizes) {
+  ModelSpec spec = shape_of("mixtral", sizes, 1000000.0);
+  spec.experts = {.count = 8, .chosen = 2};
+  return spec;
+}
+
 ModelSpec gpt_bigcode(const Sizes& sizes) {
   ModelSpec spec = shape_of("gpt_bigcode", sizes);
   spec.activation = Activation::Gelu;
@@ -123,8 +137,11 @@ std::vector<Preset> make_reference_models() {
   add("granite-20b-v2", gpt_bigcode({49152, 6144, 52, 48, 1, 24576, 8192}));
   add("granite-3-8b",
       granite("granite", {49155, 4096, 40, 32, 8, 12800, 4096}, 10000.0, kGranite8b));
+  add("granite-3.0-1b-a400m-base", granite_moe({49152, 1024, 24, 16, 8, 512, 4096}, 10000.0, 32));
   add("granite-3.1-2b",
       granite("granite", {49155, 2048, 40, 32, 8, 8192, k128}, 5000000.0, kGranite2b));
+  add("granite-3.1-3b-a800m-instruct",
+      granite_moe({49155, 1536, 32, 24, 8, 512, k128}, 10000000.0, 40));
   add("granite-3.1-8b-instruct",
       granite("granite", {49155, 4096, 40, 32, 8, 12800, k128}, 10000000.0, kGranite8b));
   add("granite-3.3-8b",
@@ -156,11 +173,11 @@ std::vector<Preset> make_reference_models() {
   add("llama3.2-3b", tied(llama3({128256, 3072, 28, 24, 8, 8192, k128}, 32.0)));
   add("mistral-123b-v2", shape_of("mistral", {32768, 12288, 88, 96, 8, 28672, k128}, 1000000.0));
   add("mistral-7b-v0.1", mistral_7b());
+  add("mixtral-8x7b-instruct-v0.1", mixtral({32000, 4096, 32, 32, 8, 14336, 32768}));
   return list;
 }
 
 std::vector<KnownModel> make_known_models() {
-  const std::string experts(kNoExperts);
   const std::string mamba(kNoStateSpace);
   const std::string vision(kNoVision);
   const std::string unpublished = "its shape is not published";
@@ -170,9 +187,9 @@ std::vector<KnownModel> make_known_models() {
       {"granite-13b-v2", "", ""},
       {"granite-20b-v2", "", ""},
       {"granite-3-8b", "ibm-granite/granite-3.0-8b-base", ""},
-      {"granite-3.0-1b-a400m-base", "ibm-granite/granite-3.0-1b-a400m-base", experts},
+      {"granite-3.0-1b-a400m-base", "ibm-granite/granite-3.0-1b-a400m-base", ""},
       {"granite-3.1-2b", "ibm-granite/granite-3.1-2b-base", ""},
-      {"granite-3.1-3b-a800m-instruct", "ibm-granite/granite-3.1-3b-a800m-instruct", experts},
+      {"granite-3.1-3b-a800m-instruct", "ibm-granite/granite-3.1-3b-a800m-instruct", ""},
       {"granite-3.1-8b-instruct", "ibm-granite/granite-3.1-8b-instruct", ""},
       {"granite-3.3-8b", "ibm-granite/granite-3.3-8b-base", ""},
       {"granite-34b-code-base", "", ""},
@@ -205,7 +222,7 @@ std::vector<KnownModel> make_known_models() {
       {"llava-v1.6-mistral-7b", "llava-hf/llava-v1.6-mistral-7b-hf", vision},
       {"mistral-123b-v2", "", ""},
       {"mistral-7b-v0.1", "", ""},
-      {"mixtral-8x7b-instruct-v0.1", "", experts},
+      {"mixtral-8x7b-instruct-v0.1", "", ""},
       {"smollm2-135m", "HuggingFaceTB/SmolLM2-135M", ""},
   };
 }

@@ -36,8 +36,12 @@ std::vector<Published> published() {
       {"llama3.1-8b", 8030261248.0},
       {"llama3-70b", 70553706496.0},
       {"llama3.1-70b", 70553706496.0},
+      {"mixtral-8x7b-instruct-v0.1", 46702792704.0},
       {"llama2-70b", 68976648192.0},
       {"llama3.1-405b", 410081247232.0},
+      // what transformers makes of the published config.json; 1.3 and 3.3 billion on the cards
+      {"granite-3.0-1b-a400m-base", 1334625280.0},
+      {"granite-3.1-3b-a800m-instruct", 3298793472.0},
       // model cards
       {"smollm2-135m", 134515008.0},
       {"llama3.2-1b", 1235814400.0},

@@ -20,7 +20,12 @@ struct TensorNames {
   std::string_view output;
   std::string_view post_attention_norm;
   std::string_view middle_norm;
-  std::array<std::string_view, 2> gate_up;
+  std::string_view router;
+  std::string_view experts;  ///< "<experts>.<expert>.<name>"; empty: all stacked in one tensor
+  std::array<std::string_view, 2> expert_gate_up;
+  std::string_view expert_down;
+  std::string_view shared_gate;
+  std::array<std::string_view, 2> gate_up;  ///< here and down: with experts, the shared one's
   std::string_view down;
   std::string_view post_mlp_norm;
   std::string_view final_norm;
@@ -68,6 +73,40 @@ inline constexpr TensorNames kGraniteHybridNames = [] {
   TensorNames names = kLlamaNames;
   names.gate_up = {"shared_mlp.input_linear"};
   names.down = "shared_mlp.output_linear";
+  return names;
+}();
+
+inline constexpr TensorNames kMixtralNames = [] {
+  TensorNames names = kLlamaNames;
+  names.router = "block_sparse_moe.gate";
+  names.experts = "block_sparse_moe.experts";
+  names.expert_gate_up = {"w1", "w3"};
+  names.expert_down = "w2";
+  return names;
+}();
+
+inline constexpr TensorNames kGraniteMoeNames = [] {
+  TensorNames names = kGraniteHybridNames;
+  names.router = "block_sparse_moe.router.layer";
+  names.expert_gate_up = {"block_sparse_moe.input_linear"};
+  names.expert_down = "block_sparse_moe.output_linear";
+  return names;
+}();
+
+inline constexpr TensorNames kQwen3MoeNames = [] {
+  TensorNames names = kQwen3Names;
+  names.router = "mlp.gate";
+  names.experts = "mlp.experts";
+  names.expert_gate_up = {"gate_proj", "up_proj"};
+  names.expert_down = "down_proj";
+  return names;
+}();
+
+inline constexpr TensorNames kQwen2MoeNames = [] {
+  TensorNames names = kQwen3MoeNames;
+  names.shared_gate = "mlp.shared_expert_gate";
+  names.gate_up = {"mlp.shared_expert.gate_proj", "mlp.shared_expert.up_proj"};
+  names.down = "mlp.shared_expert.down_proj";
   return names;
 }();
 

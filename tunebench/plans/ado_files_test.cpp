@@ -171,15 +171,20 @@ TEST(AdoFiles, TheTuneOperation) {
 }
 
 TEST(AdoFiles, NewerLayout) {
-  // An experiment that is not there yet is refused by name.
-  std::string quantised = file("lora-space.yaml");
-  quantised.replace(quantised.find("finetune_lora"), 13, "finetune_gptq-lora");
-  EXPECT_THAT(
-      read_texts({{"s.yaml", quantised}, {"o.yaml", file("explore-operation.yaml")}}).problems,
-      ElementsAre(HasSubstr("s.yaml:8:27: finetune_gptq-lora_benchmark-v1.0.0 cannot be "
-                            "run by this version")));
-  const Together read =
-      read_files({"lora-space.yaml", "explore-operation.yaml", "actuatorconfiguration.yaml"});
+  const Together lora = read_files({"lora-space.yaml", "explore-operation.yaml"});
+  ASSERT_THAT(lora.problems, IsEmpty());
+  EXPECT_EQ(lora.document.experiments[0].experiment->method, "lora");
+  std::string text = file("lora-space.yaml");
+  text.replace(text.find("finetune_lora"), 13, "finetune_gptq-lora");
+  EXPECT_THAT(read_texts({{"s.yaml", text}, {"o.yaml", file("explore-operation.yaml")}}).problems,
+              ElementsAre(HasSubstr("s.yaml:8:27: finetune_gptq-lora_benchmark-v1.0.0 cannot be "
+                                    "run by this version")))
+      << "refused by name";
+  text = file("lora-space.yaml");
+  text.replace(text.find("finetune_lora"), 13, "finetune_full");
+  const Together read = read_texts({{"s.yaml", text},
+                                    {"o.yaml", file("explore-operation.yaml")},
+                                    {"a.yaml", file("actuatorconfiguration.yaml")}});
   ASSERT_THAT(read.problems, IsEmpty());
   EXPECT_EQ(read.space->size(), 8U) << "1 x 1 x 2 x (2, 4, 6, 8)";
   EXPECT_EQ(title(read, 0), "1024,2");

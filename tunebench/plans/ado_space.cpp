@@ -300,7 +300,7 @@ class SpaceReader {
     }
     if (!choice.experiment->runnable) {
       wrong(*identifier, fmt::format("{} cannot be run by this version", choice.experiment->id),
-            "tunebench experiments lists what it runs");
+            "tunebench experiments lists those that can");
     }
     document_.experiments.push_back(std::move(choice));
   }

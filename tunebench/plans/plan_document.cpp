@@ -127,6 +127,13 @@ PlanDocument read_plan(const config::YamlDocument& file,
   MappingReader reader(*file.source, file.root, "plan", problems);
   reader.text("description");
   document.keep_invalid = reader.boolean("keep_invalid").value_or(false);
+  for (const YamlNode* word : reader.list("command")) {
+    if (word->is_scalar()) {
+      document.command.push_back(word->text);
+    } else {
+      reader.wrong_type("command", *word, "a word of the program");
+    }
+  }
   for (const config::OptionSpec& option : plan_options(options)) {
     read_option(option, reader, document);
   }
@@ -155,6 +162,9 @@ config::CommandLine with_options(const config::CommandLine& line, const PlanDocu
     if (!line.has(option.name)) {
       merged.options.push_back(option);
     }
+  }
+  if (merged.words_after.empty()) {
+    merged.words_after = document.command;
   }
   return merged;
 }
@@ -233,7 +243,8 @@ PlanDocument document_of(const campaign::Request& request, const config::Command
                         .stop = request.stop,
                         .compare = request.compare,
                         .fail_if = request.fail_if,
-                        .keep_invalid = request.keep_invalid};
+                        .keep_invalid = request.keep_invalid,
+                        .command = line.words_after};
   for (const config::OptionSpec& option : plan_options(options)) {
     const config::GivenOption* given = line.find(option.name);
     if (given != nullptr && (option.name != "experiment" || request.experiments.empty())) {

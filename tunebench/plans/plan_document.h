@@ -41,7 +41,8 @@ struct PlanDocument {
   campaign::StopRequest stop = {};
   std::optional<campaign::CompareRequest> compare = {};
   std::vector<campaign::GateRequest> fail_if = {};
-  bool keep_invalid = false;  ///< Request::keep_invalid
+  bool keep_invalid = false;              ///< Request::keep_invalid
+  std::vector<std::string> command = {};  ///< words of the program of --trainer command
   std::vector<StoreImport> imports = {};
   std::vector<std::string> notes = {};  ///< what was read and changes nothing, for the user
 };

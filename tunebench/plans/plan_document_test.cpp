@@ -242,6 +242,7 @@ until: 1%
 fresh: true
 timeout: 1e3
 keep_invalid: true
+command: [python, train.py, --epochs, 2, "{model_name}", "a b: #"]
 inputs:
   model_name: ["a,b", tiny, "12"]
   batch_size: 1..4
@@ -282,6 +283,8 @@ fail_if: [tokens_per_s < -3%]
   EXPECT_EQ(again.stop.time_s, document.stop.time_s);
   EXPECT_EQ(again.stop.interval, document.stop.interval);
   EXPECT_TRUE(again.keep_invalid);
+  EXPECT_THAT(again.command,
+              ElementsAre("python", "train.py", "--epochs", "2", "{model_name}", "a b: #"));
   EXPECT_EQ(again.compare->by, document.compare->by);
   EXPECT_EQ(again.fail_if[0].text, document.fail_if[0].text);
 }
@@ -294,6 +297,11 @@ TEST(Apply, TheCommandLineWins) {
   const config::CommandLine line{.options = {{"repeats", "--repeats", "5"}}};
   const config::CommandLine merged = with_options(line, document);
   EXPECT_EQ(merged.value("repeats"), "5");
+  EXPECT_THAT(merged.words_after, IsEmpty());
+  EXPECT_THAT(with_options(line, good("command: [a, b]")).words_after, ElementsAre("a", "b"));
+  config::CommandLine own = line;
+  own.words_after = {"c"};
+  EXPECT_THAT(with_options(own, good("command: [a, b]")).words_after, ElementsAre("c"));
   EXPECT_TRUE(merged.has("fresh"));
   campaign::Request request{.given = {{"max_steps", {9}}, {"batch_size", {8}}},
                             .rules = {{"batch_size < 9", "--where"}}};

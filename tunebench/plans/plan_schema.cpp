@@ -221,6 +221,9 @@ Json plan_schema(const std::vector<config::OptionSpec>& options) {
                  type("boolean",
                       "record points that break a rule between inputs as invalid_config instead "
                       "of refusing the plan"));
+  Json command = list_of(Json::object({{"type", Json::array({"string", "number"})}}));
+  command.set("description", "program and arguments of trainer command: docs/trainers.md");
+  properties.set("command", std::move(command));
   const Json inputs = Json::object({{"$ref", "#/definitions/inputs"}});
   properties.set("inputs", inputs);
   Json experiment = closed_object(

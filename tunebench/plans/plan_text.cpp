@@ -119,6 +119,12 @@ std::string plan_text(const PlanDocument& document) {
   if (document.keep_invalid) {
     text += "keep_invalid: true\n";
   }
+  if (!document.command.empty()) {
+    text += "command:\n";
+    for (const std::string& word : document.command) {
+      text += "  - " + Json(word).dump() + "\n";
+    }
+  }
   if (!document.inputs.empty()) {
     text += "inputs:\n" + inputs_text(document.inputs, "  ");
   }

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include <pwd.h>
-#include <unistd.h>
-
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
 #include "tunebench/base/hash.h"
 #include "tunebench/base/text.h"
+#include "tunebench/base/user_folder.h"
 #include "tunebench/store/internal/unsaved.h"
 #include "tunebench/store/store.h"
 
@@ -19,18 +17,6 @@ namespace {
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
-std::filesystem::path home_folder() {
-  if (const char* home = variable("HOME")) {
-    return home;
-  }
-  const passwd* user = getpwuid(getuid());
-  if (user == nullptr || user->pw_dir == nullptr || *user->pw_dir == '\0') {
-    throw Error(ErrorCode::InvalidInput,
-                "there is no home folder to keep results in; give a file with --store");
-  }
-  return user->pw_dir;
 }
 
 /// user:password@ -> user@
@@ -91,15 +77,6 @@ std::string with_parameters(const std::string& url, const std::vector<std::strin
   return url.substr(0, url.find('?')) + (all.empty() ? "" : "?" + join(all, "&"));
 }
 
-std::filesystem::path data_folder() {
-  // The XDG specification tells to ignore a relative path here.
-  const char* data = variable("XDG_DATA_HOME");
-  const std::filesystem::path base = data != nullptr && *data == '/'
-                                         ? std::filesystem::path(data)
-                                         : home_folder() / ".local/share";
-  return base / "tunebench";
-}
-
 std::string default_store_location(std::string_view option) {
   if (!option.empty()) {
     return std::string(option);
@@ -107,11 +84,11 @@ std::string default_store_location(std::string_view option) {
   if (const char* location = variable("TUNEBENCH_STORE")) {
     return location;
   }
-  return (data_folder() / "store.db").string();
+  return (user_data_folder() / "store.db").string();
 }
 
 std::filesystem::path folder_of_store(const std::string& location) {
-  return is_postgres(location) ? data_folder() : std::filesystem::path(location).parent_path();
+  return is_postgres(location) ? user_data_folder() : std::filesystem::path(location).parent_path();
 }
 
 std::filesystem::path unsaved_file(const std::string& location) {
@@ -120,7 +97,7 @@ std::filesystem::path unsaved_file(const std::string& location) {
   }
   // One file for each store; its name tells neither server nor user.
   constexpr std::size_t kDigits = 16;
-  return data_folder() /
+  return user_data_folder() /
          ("unsaved-" + sha256_hex(shown_location(location)).substr(0, kDigits) + ".jsonl");
 }
 

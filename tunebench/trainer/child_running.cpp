@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/files.h"
+#include "tunebench/trainer/leftovers.h"
 
 namespace tunebench::trainer {
 namespace {
@@ -43,6 +45,19 @@ std::pair<Descriptor, Descriptor> make_pipe() {
   return pipe;
 }
 
+/// Both ends of a new FIFO. The reader is opened first: a FIFO without one cannot be written.
+std::pair<Descriptor, Descriptor> make_fifo(const std::filesystem::path& path) {
+  if (::mkfifo(path.c_str(), 0600) != 0) {
+    throw_system("no FIFO for the trainer's events");
+  }
+  Descriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  Descriptor writer(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (reader.get() < 0 || writer.get() < 0) {
+    throw_system("no FIFO for the trainer's events");
+  }
+  return {std::move(reader), std::move(writer)};
+}
+
 /// A socket, not a pipe: writing to a child that is gone must not raise SIGPIPE in the controller.
 std::pair<Descriptor, Descriptor> make_control() {
   std::array<int, 2> ends{};
@@ -56,7 +71,7 @@ std::pair<Descriptor, Descriptor> make_control() {
 
 std::unique_ptr<Running> ChildRunning::start(
     std::vector<std::string> argv, std::vector<std::pair<std::string, std::string>> environment,
-    const std::filesystem::path& log_file) {
+    const std::filesystem::path& log_file, const ChildFiles& files) {
   if (log_file.has_parent_path()) {
     std::error_code problem;
     std::filesystem::create_directories(log_file.parent_path(), problem);
@@ -65,18 +80,30 @@ std::unique_ptr<Running> ChildRunning::start(
                                      ": " + problem.message());
     }
   }
-  auto [events, childs_events] = make_pipe();
+  auto [events, childs_events] = files.events.empty() ? make_pipe() : make_fifo(files.events);
   auto [control, childs_control] = make_control();
   ChildSpec spec;
   spec.argv = std::move(argv);
   spec.environment = std::move(environment);
   spec.environment.emplace_back("TUNEBENCH_EVENTS_FD", std::to_string(kEventsDescriptor));
   spec.environment.emplace_back("TUNEBENCH_CONTROL_FD", std::to_string(kControlDescriptor));
+  if (!files.events.empty()) {
+    spec.environment.emplace_back("TUNEBENCH_EVENTS", files.events.string());
+  }
+  if (!files.stop.empty()) {
+    spec.environment.emplace_back("TUNEBENCH_STOP", files.stop.string());
+  }
+  spec.working_folder = files.working_folder;
   spec.log_file = log_file;
   spec.descriptors = {{childs_events.get(), kEventsDescriptor},
                       {childs_control.get(), kControlDescriptor}};
-  return std::unique_ptr<Running>(
+  std::unique_ptr<ChildRunning> running(
       new ChildRunning(Child::start(spec), std::move(events), std::move(control)));
+  running->files_ = files;
+  if (!files.events.empty()) {
+    running->held_ = std::move(childs_events);
+  }
+  return running;
 }
 
 ChildRunning::ChildRunning(Child child, Descriptor events, Descriptor control)
@@ -85,7 +112,7 @@ ChildRunning::ChildRunning(Child child, Descriptor events, Descriptor control)
 std::optional<Event> ChildRunning::next_event(nanoseconds timeout) {
   const steady_clock::time_point deadline = steady_clock::now() + timeout;
   while (true) {
-    std::optional<Event> event = reader_.take();
+    std::optional<Event> event = take();
     if (event.has_value() || ended_) {
       return event;
     }
@@ -95,9 +122,16 @@ std::optional<Event> ChildRunning::next_event(nanoseconds timeout) {
     }
     read_some(std::clamp<nanoseconds>(left, nanoseconds::zero(), kLookAtChild));
     if (timeout <= nanoseconds::zero()) {
-      return reader_.take();
+      return take();
     }
   }
+}
+
+std::optional<Event> ChildRunning::take() {
+  while (std::optional<Event> event = reader_.take()) {
+    ranks_.add(std::move(*event));
+  }
+  return ranks_.take();
 }
 
 void ChildRunning::read_some(nanoseconds timeout) {
@@ -148,10 +182,20 @@ void ChildRunning::request_stop() {
   // A child that is gone or does not read is no error: its end is seen elsewhere.
   static_cast<void>(
       ::send(control_.get(), kStop.data(), kStop.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  if (!files_.stop.empty()) {
+    const Descriptor made(::open(files_.stop.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  }
 }
 
 void ChildRunning::kill() {
   child_.signal_group(SIGKILL);
+  kill_leftovers();
+}
+
+void ChildRunning::kill_leftovers() const {
+  if (!files_.events.empty()) {
+    static_cast<void>(kill_processes_with("TUNEBENCH_EVENTS=" + files_.events.string()));
+  }
 }
 
 ExitStatus ChildRunning::wait(nanoseconds timeout) {
@@ -160,6 +204,7 @@ ExitStatus ChildRunning::wait(nanoseconds timeout) {
     std::optional<ExitStatus> status = child_.wait_for(std::min<nanoseconds>(
         kLookAtChild, std::max<nanoseconds>(deadline - steady_clock::now(), nanoseconds::zero())));
     if (status.has_value()) {
+      kill_leftovers();
       return *status;
     }
     if (!ended_) {

@@ -70,6 +70,7 @@ StepEvent parse_step(const Json& line) {
   step.loss = real_if_told(line, "loss");
   step.grad_norm = real_if_told(line, "grad_norm");
   step.learning_rate = real_if_told(line, "lr");
+  step.rank = int_or(line, "rank", 0);
   return step;
 }
 
@@ -78,6 +79,7 @@ MemoryEvent parse_memory(const Json& line) {
   memory.t = int_or(line, "t", 0);
   memory.device_peak_bytes = int_or(line, "device_peak_bytes", 0);
   memory.host_peak_bytes = int_or(line, "host_peak_bytes", 0);
+  memory.rank = int_or(line, "rank", 0);
   const Json* parts = line.find("parts");
   if (parts != nullptr) {
     for (const Json::Member& part : parts->as_object()) {
@@ -96,7 +98,9 @@ std::optional<Event> parse_object(const Json& line) {
     return parse_hello(line);
   }
   if (event == "phase") {
-    return PhaseEvent{.name = line.at("name").as_string(), .t = int_or(line, "t", 0)};
+    return PhaseEvent{.name = line.at("name").as_string(),
+                      .t = int_or(line, "t", 0),
+                      .rank = int_or(line, "rank", 0)};
   }
   if (event == "memory") {
     return parse_memory(line);
@@ -106,10 +110,13 @@ std::optional<Event> parse_object(const Json& line) {
                       .message = text_or_empty(line, "message"),
                       .needed_bytes = int_or(line, "needed_bytes", 0),
                       .phase = text_or_empty(line, "phase"),
-                      .step = int_or(line, "step", 0)};
+                      .step = int_or(line, "step", 0),
+                      .rank = int_or(line, "rank", 0)};
   }
   if (event == "end") {
-    return EndEvent{.status = line.at("status").as_string(), .steps = int_or(line, "steps", 0)};
+    return EndEvent{.status = line.at("status").as_string(),
+                    .steps = int_or(line, "steps", 0),
+                    .rank = int_or(line, "rank", 0)};
   }
   return std::nullopt;
 }
@@ -198,7 +205,17 @@ std::optional<Event> parse_event(std::string_view line) {
 }
 
 std::string event_line(const Event& event) {
-  return std::visit([](const auto& one) { return to_json(one); }, event).dump() + "\n";
+  return std::visit(
+             [](const auto& one) {
+               Json line = to_json(one);
+               if (one.rank > 0 && !std::is_same_v<std::decay_t<decltype(one)>, HelloEvent>) {
+                 line.set("rank", one.rank);
+               }
+               return line;
+             },
+             event)
+             .dump() +
+         "\n";
 }
 
 }  // namespace tunebench::trainer

@@ -11,7 +11,8 @@
 namespace tunebench::trainer {
 
 /// The step protocol: one JSON object a line on the descriptor TUNEBENCH_EVENTS_FD (or the file
-/// TUNEBENCH_EVENTS). Times are CLOCK_MONOTONIC nanoseconds. docs/step-protocol.md.
+/// TUNEBENCH_EVENTS). Times are CLOCK_MONOTONIC nanoseconds. docs/step-protocol.md. Each process
+/// of a distributed trainer tells its own events with its rank; RankMerge makes one stream of them.
 
 struct HelloEvent {
   std::string trainer;
@@ -26,6 +27,7 @@ struct HelloEvent {
 struct PhaseEvent {
   std::string name;  ///< load, compile, train, save
   std::int64_t t = 0;
+  std::int64_t rank = 0;
 };
 /// One optimizer step, device synchronised at both ends.
 struct StepEvent {
@@ -40,12 +42,14 @@ struct StepEvent {
   std::optional<double> loss;
   std::optional<double> grad_norm;
   std::optional<double> learning_rate;
+  std::int64_t rank = 0;
 };
 struct MemoryEvent {
   std::int64_t t = 0;
   std::int64_t device_peak_bytes = 0;
   std::int64_t host_peak_bytes = 0;
   std::vector<std::pair<std::string, std::int64_t>> parts;
+  std::int64_t rank = 0;
 };
 struct ErrorEvent {
   std::string kind;  ///< an outcome name
@@ -53,10 +57,12 @@ struct ErrorEvent {
   std::int64_t needed_bytes = 0;
   std::string phase;
   std::int64_t step = 0;
+  std::int64_t rank = 0;
 };
 struct EndEvent {
   std::string status;
   std::int64_t steps = 0;
+  std::int64_t rank = 0;
 };
 using Event = std::variant<HelloEvent, PhaseEvent, StepEvent, MemoryEvent, ErrorEvent, EndEvent>;
 

@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +41,23 @@ std::int64_t planned_steps(const experiment::Point& point, std::int64_t samples)
 /// Samples of one device's micro-batch: batch_size is the total over all devices.
 std::int64_t device_batch_size(const experiment::Point& point);
 
+/// Which processes of a distributed trainer have spoken so far.
+struct RanksSeen {
+  std::int64_t world = 1;                       ///< how many there are, as they tell
+  std::set<std::int64_t> told;                  ///< ranks with a hello event
+  std::set<std::int64_t> stepped;               ///< ranks with a step event
+  std::map<std::int64_t, std::string> devices;  ///< of the hello events, by rank
+};
+
+/// What a run must show to count, beyond its steps: exit code 0 proves nothing.
+struct Expected {
+  std::int64_t ranks = 0;  ///< processes that train; 0: whatever the trainer tells
+  std::string device;      ///< "cpu" or "cuda"; empty: whatever the trainer tells
+  /// How long it may take to exit after its end event, when that is longer than the protocol's
+  /// grace: an interpreter that takes large libraries down on a busy machine.
+  double exit_s = 0;
+};
+
 /// A started child: its events and its end.
 class Running {
  public:
@@ -51,6 +70,7 @@ class Running {
   [[nodiscard]] virtual pid_t pid() const { return 0; }
   /// Lines so far that were no event; a trainer under development wants to know.
   [[nodiscard]] virtual std::int64_t dropped_lines() const { return 0; }
+  [[nodiscard]] virtual RanksSeen ranks() const { return {}; }
   /// Asks to end after the running step. Idempotent.
   virtual void request_stop() = 0;
   /// SIGKILL to the whole process group.
@@ -70,6 +90,18 @@ class Trainer {
   /// GFLOP/s that this trainer's matrix products reach on this machine, measured by a process of
   /// its own at the first call; nullopt when that is not known.
   virtual std::optional<double> roof_gflops() { return std::nullopt; }
+  /// What a run of `point` must show.
+  [[nodiscard]] virtual Expected expected(const experiment::Point& /*point*/) const { return {}; }
+  /// Makes what starting needs and is not there yet (an environment of packages), which may take
+  /// minutes and is told as notes of base/log.h. Called before each start, where no clock runs yet.
+  /// Errors: Io, NotFound or Unsupported with what failed.
+  virtual void prepare() {}
+  /// Exact versions of the packages that it computes with, for the record; may be empty.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, std::string>> packages() const {
+    return {};
+  }
+  /// The one that measures `point`, where this stands for several.
+  [[nodiscard]] virtual Trainer& of(const experiment::Point& /*point*/) { return *this; }
 };
 
 /// `program train` of this program as a child; `program` empty: own_executable().

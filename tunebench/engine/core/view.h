@@ -8,8 +8,8 @@
 namespace tunebench::engine {
 
 /// Element type of arithmetic. float64 exists for the reference backend, where gradients are
-/// checked against finite differences.
-enum class DType { F32, F64 };
+/// checked against finite differences. I32 holds places, which nothing computes with.
+enum class DType { F32, F64, I32 };
 
 constexpr std::size_t dtype_bytes(DType dtype) {
   return dtype == DType::F64 ? 8 : 4;
@@ -35,6 +35,10 @@ struct View {
   [[nodiscard]] double* f64() const {
     TB_DCHECK(dtype == DType::F64);
     return static_cast<double*>(data);
+  }
+  [[nodiscard]] std::int32_t* i32() const {
+    TB_DCHECK(dtype == DType::I32);
+    return static_cast<std::int32_t*>(data);
   }
   template <typename T>
   [[nodiscard]] T* as() const {

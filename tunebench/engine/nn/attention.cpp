@@ -15,31 +15,28 @@ Attention::Attention(const Spec& spec, const BlockParameters& parameters)
       output_(parameters.output, parameters.output_bias, parameters.adapter(Projection::Output)) {}
 
 std::array<Attention::HeadPart, 2> Attention::head_parts() const {
-  return {HeadPart{0, spec_.heads.query, query_norm_},
-          HeadPart{spec_.heads.query, spec_.heads.key_value, key_norm_}};
+  const Heads& heads = spec_.heads;
+  const std::int64_t query_stats = spec_.whole_qk_norm ? 1 : heads.query;
+  return {HeadPart{0, heads.query_cols(), 0, query_stats, query_norm_},
+          HeadPart{heads.query_cols(), heads.key_value_cols(), query_stats,
+                   spec_.qk_stats() - query_stats, key_norm_}};
 }
 
 void Attention::normalise_heads(const Exec& exec, const Saved& saved) const {
-  const std::int64_t width = spec_.heads.width;
   exec.ops.copy(saved.qkv.col_range(0, spec_.qk_cols()), saved.raw_qk);
   for (const HeadPart& part : head_parts()) {
-    const std::int64_t col = part.first_head * width;
-    const std::int64_t cols = part.heads * width;
-    exec.ops.head_norm(saved.raw_qk.col_range(col, cols), spec_.norm.weight(part.weight),
-                       spec_.norm.epsilon, saved.qkv.col_range(col, cols),
-                       saved.qk_rstd.col_range(part.first_head, part.heads));
+    exec.ops.head_norm(saved.raw_qk.col_range(part.col, part.cols), spec_.norm.weight(part.weight),
+                       spec_.norm.epsilon, saved.qkv.col_range(part.col, part.cols),
+                       saved.qk_rstd.col_range(part.stat, part.stats));
   }
 }
 
 void Attention::normalise_heads_backward(const Exec& exec, const Saved& saved, View dqkv) const {
-  const std::int64_t width = spec_.heads.width;
   for (const HeadPart& part : head_parts()) {
-    const std::int64_t col = part.first_head * width;
-    const std::int64_t cols = part.heads * width;
-    const View gradient = dqkv.col_range(col, cols);
-    exec.ops.head_norm_backward(gradient, saved.raw_qk.col_range(col, cols),
+    const View gradient = dqkv.col_range(part.col, part.cols);
+    exec.ops.head_norm_backward(gradient, saved.raw_qk.col_range(part.col, part.cols),
                                 spec_.norm.weight(part.weight),
-                                saved.qk_rstd.col_range(part.first_head, part.heads), gradient,
+                                saved.qk_rstd.col_range(part.stat, part.stats), gradient,
                                 part.weight.gradient, exec.accumulate);
   }
 }

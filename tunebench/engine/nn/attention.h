@@ -17,9 +17,14 @@ class Attention {
   struct Spec {
     Heads heads;
     Scoring scoring;
-    View rope_table;       ///< [positions, R], of make_rope_table; empty: nothing is rotated
-    bool qk_norm = false;  ///< each head of queries and keys is normalised
-    NormSpec norm;         ///< how
+    View rope_table;             ///< [positions, R], of make_rope_table; empty: nothing is rotated
+    bool qk_norm = false;        ///< each head of queries and keys is normalised
+    bool whole_qk_norm = false;  ///< or all heads of queries together, and those of keys
+    NormSpec norm;               ///< how
+    /// Numbers that normalising a token's queries and keys keeps.
+    [[nodiscard]] std::int64_t qk_stats() const {
+      return whole_qk_norm ? 2 : heads.query + heads.key_value;
+    }
     /// Columns of queries and keys.
     [[nodiscard]] std::int64_t qk_cols() const {
       return heads.query_cols() + heads.key_value_cols();
@@ -30,7 +35,7 @@ class Attention {
   struct Saved {
     View qkv;      ///< [tokens, (H + 2K) * E], normalised and rotated
     View raw_qk;   ///< [tokens, (H + K) * E], before normalisation; with qk_norm only
-    View qk_rstd;  ///< [tokens, H + K]; with qk_norm only
+    View qk_rstd;  ///< [tokens, qk_stats()]; with qk_norm only
     View out;      ///< [tokens, H * E], before the output projection
     View lse;      ///< [H, tokens]
     [[nodiscard]] Saved first_tokens(std::int64_t tokens) const;
@@ -45,10 +50,12 @@ class Attention {
                 View dx) const;
 
  private:
-  /// Queries or keys: columns of qkv and of raw_qk, heads.
+  /// Queries or keys: columns of qkv and of raw_qk, and of qk_rstd.
   struct HeadPart {
-    std::int64_t first_head;
-    std::int64_t heads;
+    std::int64_t col;
+    std::int64_t cols;
+    std::int64_t stat;
+    std::int64_t stats;
     const Parameter& weight;
   };
   [[nodiscard]] std::array<HeadPart, 2> head_parts() const;

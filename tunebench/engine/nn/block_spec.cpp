@@ -42,10 +42,17 @@ BlockSpec make_block_spec(const model::ModelSpec& spec, std::int64_t layer,
                         .scoring = scoring_of(spec, layer),
                         .rope_table = spec.local(layer) ? tables.local : tables.whole,
                         .qk_norm = spec.qk_norm,
+                        .whole_qk_norm = spec.whole_qk_norm,
                         .norm = norm},
-          .mlp = {.feed_forward = spec.feed_forward,
+          .mlp = {.feed_forward = spec.dense_feed_forward(),
                   .gated = spec.gated_mlp,
-                  .activation = activation_of(spec.activation)}};
+                  .weighed = spec.experts.shared_gate,
+                  .activation = activation_of(spec.activation)},
+          .experts = {.count = spec.experts.count,
+                      .chosen = spec.experts.chosen,
+                      .feed_forward = spec.feed_forward,
+                      .renormalise = spec.experts.renormalise,
+                      .activation = activation_of(spec.activation)}};
 }
 
 }  // namespace tunebench::engine

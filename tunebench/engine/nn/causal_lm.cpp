@@ -66,19 +66,26 @@ CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
   final_input_ = arena.persistent("activations", tokens, spec.width, dtype);
   final_stats_ = arena.persistent("activations", stats, tokens, dtype);
   hidden_ = arena.persistent("activations", tokens, spec.width, dtype);
+  if (spec.experts.loss_share > 0.0) {
+    expert_load_ = arena.persistent("activations", 2, spec.experts.count, dtype);
+    router_slope_ = arena.persistent("activations", 1, spec.experts.count, dtype);
+  }
   if (!arena.planning()) {
+    real_lengths_.reserve(static_cast<std::size_t>(largest_.count));
     trained_rows_.reserve(static_cast<std::size_t>(tokens));
     trained_labels_.reserve(static_cast<std::size_t>(tokens));
   }
 }
 
-double CausalLM::forward_backward(Ops& ops, const data::MicroBatch& batch, double gradient_scale,
-                                  bool accumulate, const Chance& chance) {
+CausalLM::Losses CausalLM::forward_backward(Ops& ops, const data::MicroBatch& batch,
+                                            double gradient_scale, bool accumulate,
+                                            const Chance& chance) {
   const Exec exec{ops, arena_, accumulate, chance};
   const Input input = find_trained_rows(batch);
   follow_length(input.sequences.length);
   forward(exec, input);
-  return backward(exec, input, gradient_scale);
+  const double router = router_loss(exec, input);
+  return {.tokens = backward(exec, input, gradient_scale), .router = router};
 }
 
 void CausalLM::logits(Ops& ops, const data::MicroBatch& batch, View logits) {
@@ -103,7 +110,7 @@ void CausalLM::dry_run() {
   const std::unique_ptr<Ops> ops = make_planning_ops(parameters_.dtype());
   // Dropping needs memory, keeping needs none.
   const Exec exec{*ops, arena_, false, {.drops = true}};
-  const Input input{largest_, {}, {options_.largest.tokens(), {}, {}}};
+  const Input input{largest_, {}, {options_.largest.tokens(), {}, {}}, {}};
   forward(exec, input);
   backward(exec, input, 1.0);
 }
@@ -120,6 +127,11 @@ Extents CausalLM::extents() const {
 CausalLM::Input CausalLM::find_trained_rows(const data::MicroBatch& batch) {
   TB_CHECK(batch.samples <= options_.largest.count && batch.length <= options_.largest.length);
   TB_CHECK(std::ssize(batch.ids) == batch.tokens() && std::ssize(batch.labels) == batch.tokens());
+  TB_CHECK(batch.lengths.empty() || std::ssize(batch.lengths) == batch.samples);
+  real_lengths_.clear();
+  for (const std::int32_t length : batch.lengths) {
+    real_lengths_.push_back(static_cast<std::int32_t>(length + virtual_tokens()));
+  }
   trained_rows_.clear();
   trained_labels_.clear();
   for (std::size_t t = 0; t < batch.labels.size(); ++t) {
@@ -132,7 +144,8 @@ CausalLM::Input CausalLM::find_trained_rows(const data::MicroBatch& batch) {
   }
   return {{batch.samples, batch.length + virtual_tokens()},
           batch.ids,
-          {std::ssize(trained_rows_), trained_rows_, trained_labels_}};
+          {std::ssize(trained_rows_), trained_rows_, trained_labels_},
+          real_lengths_};
 }
 
 DecoderBlock::Saved CausalLM::saved(std::size_t layer, const Sequences& sequences) const {
@@ -253,14 +266,30 @@ void CausalLM::forward(const Exec& exec, const Input& input) {
   Scratch scratch(exec.arena);
   const View delta = scratch.take(tokens, final_input_.cols, final_input_.dtype);
   embed(exec, input, saved(0, input.sequences).input);
+  if (expert_load_.rows > 0) {
+    exec.ops.fill(expert_load_, 0.0);
+  }
   Residual before;
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
     const DecoderBlock::Saved kept = saved(layer, input.sequences);
     blocks_[layer].forward(exec, input.sequences, layer > 0 ? &before : nullptr, kept, delta);
+    if (expert_load_.rows > 0) {
+      exec.ops.add_expert_load(kept.experts.probabilities, kept.experts.visits, input.real(),
+                               expert_load_);
+    }
     before = {kept.middle, delta};
   }
   final_norm_.forward_sum(exec, before.stream, before.delta, final_input_.row_range(0, tokens),
                           hidden_.row_range(0, tokens), final_stats_.col_range(0, tokens));
+}
+
+double CausalLM::router_loss(const Exec& exec, const Input& input) {
+  if (expert_load_.rows == 0) {
+    return 0.0;
+  }
+  const double share = spec_.experts.loss_share;
+  const std::int64_t rows = spec_.layers * input.real().count();
+  return share * exec.ops.expert_balance(expert_load_, rows, share, router_slope_);
 }
 
 double CausalLM::backward(const Exec& exec, const Input& input, double gradient_scale) {
@@ -277,13 +306,14 @@ double CausalLM::backward(const Exec& exec, const Input& input, double gradient_
     final_norm_.backward(exec, dhidden, final_input_.row_range(0, tokens),
                          final_stats_.col_range(0, tokens), dstream);
   }
+  const RouterPull pull{router_slope_, input.real()};
   for (std::size_t layer = blocks_.size(); layer-- > 0;) {
     const DecoderBlock::Saved kept = saved(layer, input.sequences);
     // What the last block shares with the others is still as its forward left it.
     if (layer + 1 < blocks_.size()) {
       blocks_[layer].refill(exec, input.sequences, options_.recompute, kept);
     }
-    blocks_[layer].backward(exec, input.sequences, kept, dstream);
+    blocks_[layer].backward(exec, input.sequences, kept, dstream, pull);
   }
   embed_backward(exec, input, dstream);
   return loss;

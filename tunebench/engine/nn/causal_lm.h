@@ -36,10 +36,14 @@ class CausalLM {
   CausalLM(const model::ModelSpec& spec, const Parameters& parameters, const Options& options,
            Arena& arena);
 
-  /// Forward and backward of one micro-batch. Gradients are those of (sum of losses of trained
-  /// tokens) * gradient_scale, added to what is there when `accumulate` is set. Returns the sum of
-  /// losses. Ids and labels must lie in the vocabulary, the batch within `largest`.
-  double forward_backward(Ops& ops, const data::MicroBatch& batch, double gradient_scale,
+  struct Losses {
+    double tokens = 0;  ///< sum over trained tokens
+    double router = 0;  ///< of unbalanced experts, over all layers and real tokens, times its share
+  };
+  /// Forward and backward of one micro-batch. Gradients are those of tokens * gradient_scale +
+  /// router, added to what is there when `accumulate` is set. Ids and labels must lie in the
+  /// vocabulary, the batch within `largest`.
+  Losses forward_backward(Ops& ops, const data::MicroBatch& batch, double gradient_scale,
                           bool accumulate, const Chance& chance = {});
 
   /// logits [tokens, V] of a batch, whole, without those of the prompt: for looking at a model, not
@@ -58,6 +62,8 @@ class CausalLM {
     Sequences sequences;
     std::span<const std::int32_t> ids;
     TrainedRows trained;
+    std::span<const std::int32_t> lengths;  ///< of samples without their padding; empty: all whole
+    [[nodiscard]] RealTokens real() const { return {sequences, lengths}; }
   };
   [[nodiscard]] std::int64_t virtual_tokens() const {
     return options_.prompt == nullptr ? 0 : options_.prompt->value.rows;
@@ -71,6 +77,8 @@ class CausalLM {
   void embed_backward(const Exec& exec, const Input& input, View dstream);
   void forward(const Exec& exec, const Input& input);
   double backward(const Exec& exec, const Input& input, double gradient_scale);
+  /// The loss of unbalanced experts; its slope goes to router_slope_.
+  double router_loss(const Exec& exec, const Input& input);
   [[nodiscard]] DecoderBlock::Saved saved(std::size_t layer, const Sequences& sequences) const;
 
   model::ModelSpec spec_;
@@ -93,6 +101,10 @@ class CausalLM {
   View final_stats_;
   View hidden_;  ///< its normalisation: what the head reads
 
+  View expert_load_;   ///< of Ops::add_expert_load; with a router loss only
+  View router_slope_;  ///< the same: [1, N]
+
+  std::vector<std::int32_t> real_lengths_;  ///< of samples, with the prompt
   std::vector<std::int32_t> trained_rows_;
   std::vector<std::int32_t> trained_labels_;
 };

@@ -5,6 +5,7 @@
 #include "tunebench/engine/core/arena.h"
 #include "tunebench/engine/core/view.h"
 #include "tunebench/engine/nn/attention.h"
+#include "tunebench/engine/nn/experts.h"
 #include "tunebench/engine/nn/layers.h"
 #include "tunebench/engine/nn/mlp.h"
 #include "tunebench/engine/nn/parameters.h"
@@ -20,7 +21,8 @@ struct BlockSpec {
   bool post_norms = false;      ///< each half's result is normalised before it is added
   double residual_scale = 1.0;  ///< each half's result is multiplied with it; not with post_norms
   Attention::Spec attention;
-  Mlp::Spec mlp;
+  Mlp::Spec mlp;          ///< with experts: the shared one, which each token visits
+  Experts::Spec experts;  ///< what they and mlp make is added up
 };
 
 /// The residual stream before a block: stream + delta. The sum is left to the block, which takes
@@ -48,6 +50,7 @@ class DecoderBlock {
     View middle_norm;
     View middle_stats;
     Mlp::Saved mlp;
+    Experts::Saved experts;
     View mlp_end;        ///< as attention_end
     View mlp_end_stats;  ///< the same
     [[nodiscard]] Saved first_tokens(std::int64_t tokens) const;
@@ -70,11 +73,17 @@ class DecoderBlock {
   /// Rebuilds what the rung dropped, from what it kept.
   void refill(const Exec& exec, Sequences sequences, Recompute rung, const Saved& saved) const;
   /// dstream: gradient of the stream after the block in, before the block out. Uses up `saved`.
-  void backward(const Exec& exec, Sequences sequences, const Saved& saved, View dstream) const;
+  void backward(const Exec& exec, Sequences sequences, const Saved& saved, View dstream,
+                const RouterPull& pull = {}) const;
 
  private:
   void attention_half(const Exec& exec, Sequences sequences, const Saved& saved, View delta) const;
   void mlp_half(const Exec& exec, const Saved& saved, View delta) const;
+  void feed_forward(const Exec& exec, const Saved& saved, View y) const;
+  void feed_forward_backward(const Exec& exec, View dy, const Saved& saved, const RouterPull& pull,
+                             View dx) const;
+  void refill_feed_forward(const Exec& exec, const Saved& saved, View delta) const;
+  void refill_activations(const Exec& exec, const Saved& saved) const;
   /// The result of a half before its norm, if it has one, and that norm's stats.
   struct HalfEnd {
     const Norm& norm;
@@ -90,6 +99,7 @@ class DecoderBlock {
   Norm attention_end_;
   Norm middle_norm_;
   Mlp mlp_;
+  Experts experts_;
   Norm mlp_end_;
 };
 

@@ -182,6 +182,14 @@ Parameter& Parameters::place_of(const model::ParameterGroup& group) {
       return block().output;
     case Role::OutputBias:
       return block().output_bias;
+    case Role::Router:
+      return block().router;
+    case Role::ExpertsGateUp:
+      return block().experts_gate_up;
+    case Role::ExpertsDown:
+      return block().experts_down;
+    case Role::SharedGate:
+      return block().shared_gate;
     case Role::GateUp:
       return block().gate_up;
     case Role::GateUpBias:

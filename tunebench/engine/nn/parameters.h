@@ -38,7 +38,9 @@ enum class Projection { Qkv, Output, GateUp, Down };
 inline constexpr std::size_t kProjections = 4;
 
 /// The parameters of one decoder block. Projections that read the same input are one matrix:
-/// qkv [(H + 2K) * E, D], gate_up [2F, D] ([F, D] without gates). Biases are [1, out].
+/// qkv [(H + 2K) * E, D], gate_up [2F, D] ([F, D] without gates). Biases are [1, out]. With experts
+/// these hold their matrices one below the other, [N * 2F, D] and [N * D, F], and gate_up and down
+/// are those of the shared expert.
 struct BlockParameters {
   Parameter input_norm;
   Parameter input_norm_bias;
@@ -51,6 +53,10 @@ struct BlockParameters {
   Parameter post_attention_norm;
   Parameter middle_norm;
   Parameter middle_norm_bias;
+  Parameter router;
+  Parameter experts_gate_up;
+  Parameter experts_down;
+  Parameter shared_gate;
   Parameter gate_up;
   Parameter gate_up_bias;
   Parameter down;

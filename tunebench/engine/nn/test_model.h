@@ -92,7 +92,9 @@ class TestModel {
 
   double forward_backward(const data::MicroBatch& batch, bool accumulate = false,
                           double gradient_scale = 1.0, const Chance& chance = {}) {
-    return model->forward_backward(*ops, batch, gradient_scale, accumulate, chance);
+    const CausalLM::Losses losses =
+        model->forward_backward(*ops, batch, gradient_scale, accumulate, chance);
+    return losses.tokens + losses.router;
   }
 
   /// All gradients as they are now.

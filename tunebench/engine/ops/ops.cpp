@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "tunebench/base/error.h"
 
@@ -37,6 +38,17 @@ class PlanningOps final : public Ops {
   void gated_backward(Activation, View, View, View) override {}
   void activate(Activation, View, View) override {}
   void activate_backward(Activation, View, View, View) override {}
+  void choose_experts(View, bool, View, const Visits&) override {}
+  void choose_experts_backward(View, View, const Visits&, bool, const RouterPull&, View) override {}
+  void add_expert_load(View, const Visits&, const RealTokens&, View) override {}
+  double expert_balance(View, std::int64_t, double, View) override { return 0; }
+  void sum_visits(View, const Visits&, View, bool) override {}
+  void expert_products(bool, View, View, const Visits&, View) override {}
+  void expert_weight_gradients(View, View, const Visits&, View, bool) override {}
+  void weighted_gated(Activation, View, View, View) override {}
+  void weighted_gated_backward(Activation, View, View, View, View, View) override {}
+  void sigmoid(View, View) override {}
+  void sigmoid_backward(View, View, View) override {}
   void embed(std::span<const std::int32_t>, View, View) override {}
   void embed_backward(std::span<const std::int32_t>, View, View) override {}
   void gather_rows(View, std::span<const std::int32_t>, View) override {}
@@ -73,6 +85,11 @@ std::uint32_t Dropout::threshold() const {
   TB_CHECK(probability >= 0.0 && probability < 1.0);
   constexpr double kWords = 4294967296.0;
   return static_cast<std::uint32_t>(std::min(probability * kWords, kWords - 1.0));
+}
+
+std::int64_t RealTokens::count() const {
+  return lengths.empty() ? sequences.tokens()
+                         : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
 std::int64_t Ops::workspace_bytes(const Extents& /*largest*/) const {

@@ -69,6 +69,35 @@ struct NormWeight {
 /// Source: Hendrycks and Gimpel 2016, arXiv:1606.08415.
 enum class Activation { Silu, GeluTanh, Gelu };
 
+/// Which experts the tokens of a batch visit: T tokens, k of N experts each, V = T * k visits in
+/// the order of their expert and, for one expert, of their token. All views are I32.
+struct Visits {
+  View experts;  ///< [T, k]: of each token, the likeliest first
+  View places;   ///< [T, k]: where the visits of each token stand
+  View tokens;   ///< [1, V]: the token of each visit
+  View begins;   ///< [1, N + 1]: the first visit of each expert; at the end V
+  [[nodiscard]] std::int64_t count() const { return tokens.cols; }
+  [[nodiscard]] std::int64_t experts_count() const { return begins.cols - 1; }
+};
+
+/// Which tokens are no padding: the first lengths[s] of sequence s, all of them without lengths.
+struct RealTokens {
+  Sequences sequences;
+  std::span<const std::int32_t> lengths;
+  [[nodiscard]] bool contains(std::int64_t token) const {
+    return lengths.empty() ||
+           token % sequences.length < lengths[static_cast<std::size_t>(token / sequences.length)];
+  }
+  [[nodiscard]] std::int64_t count() const;
+};
+
+/// What the loss of unbalanced experts adds to the gradient of a router: `gradient` [1, N] to that
+/// of the probabilities of each real token. Empty: nothing.
+struct RouterPull {
+  View gradient;
+  RealTokens real;
+};
+
 /// One AdamW step (decoupled weight decay).
 /// Source: Loshchilov and Hutter 2019, arXiv:1711.05101; PyTorch torch.optim.AdamW.
 struct AdamwStep {
@@ -202,6 +231,44 @@ class Ops {
   virtual void activate(Activation activation, View x, View y) = 0;
   /// dx = gradient. dx may be x.
   virtual void activate_backward(Activation activation, View x, View dy, View dx) = 0;
+
+  // --- mixture of experts ---------------------------------------------------------------------
+  /// Softmax of logits [T, N] in place, which leaves probabilities; then each token visits the k
+  /// experts of its highest logits, of equal ones the first. weights [1, V] are the probabilities
+  /// of the visited experts, with `renormalise` over the sum of the token's k. Fills `visits`.
+  /// Source: Shazeer et al. 2017, arXiv:1701.06538.
+  virtual void choose_experts(View logits, bool renormalise, View weights,
+                              const Visits& visits) = 0;
+  /// dlogits = gradient by the logits from that of the weights, dweights [1, V].
+  virtual void choose_experts_backward(View dweights, View probabilities, const Visits& visits,
+                                       bool renormalise, const RouterPull& pull, View dlogits) = 0;
+  /// load [2, N] += visits to each expert, then its probabilities, both summed over real tokens.
+  virtual void add_expert_load(View probabilities, const Visits& visits, const RealTokens& real,
+                               View load) = 0;
+  /// N * sum over experts of load[0] * load[1] / rows^2, which is least when all are visited
+  /// alike; gradient [1, N] = gradient_scale times its slope by a probability, where the numbers of
+  /// visits count as constants. 0 when there are no rows.
+  /// Source: Fedus et al. 2021, arXiv:2101.03961, equations 4 to 6.
+  virtual double expert_balance(View load, std::int64_t rows, double gradient_scale,
+                                View gradient) = 0;
+  /// out[t] (+)= sum of in over the visits of token t. in [V, D], out [T, D].
+  virtual void sum_visits(View in, const Visits& visits, View out, bool accumulate) = 0;
+  /// y[v] = op(w of the expert of v) x[v]; w is [N * out, in], the matrices of all experts, which
+  /// `transpose_w` says to multiply from the right as x w^T ([V, in] to [V, out]), else as x w
+  /// ([V, out] to [V, in]). Experts without visits cost nothing.
+  virtual void expert_products(bool transpose_w, View x, View w, const Visits& visits, View y) = 0;
+  /// dw (+)= for each expert dy^T x over its visits. dy [V, out], x [V, in], dw [N * out, in].
+  virtual void expert_weight_gradients(View dy, View x, const Visits& visits, View dw,
+                                       bool accumulate) = 0;
+  /// h[t] = weights[t] * activation(gate) * up; weights [1, rows].
+  virtual void weighted_gated(Activation activation, View gate_up, View weights, View h) = 0;
+  /// dgate_up and dweights [1, rows] from dh. dgate_up may be gate_up.
+  virtual void weighted_gated_backward(Activation activation, View gate_up, View weights, View dh,
+                                       View dgate_up, View dweights) = 0;
+  /// y = 1 / (1 + e^-x). y may be x.
+  virtual void sigmoid(View x, View y) = 0;
+  /// dx = dy * y * (1 - y): the gradient of sigmoid from its result. dx may be dy.
+  virtual void sigmoid_backward(View y, View dy, View dx) = 0;
 
   // --- embedding and head -----------------------------------------------------------------------
   /// out[t] = table[ids[t]].

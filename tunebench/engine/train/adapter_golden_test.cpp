@@ -241,6 +241,7 @@ TEST_P(AdapterTest, EveryRungGivesTheSameBitsInThePlannedMemoryAlsoWithDropout) 
   shorter.samples = 1;
   shorter.ids.resize(static_cast<std::size_t>(shorter.length));
   shorter.labels.resize(static_cast<std::size_t>(shorter.length));
+  shorter.lengths.resize(1);
   data::MicroBatch whole = batch_;
   std::replace(whole.labels.begin(), whole.labels.end(), data::kIgnoredLabel, 1);
   std::vector<double> kept;

@@ -63,7 +63,7 @@ TEST(AllocationTest, TheCounterCounts) {
   EXPECT_GT(allocations, before) << numbers.size();
 }
 
-TEST(AllocationTest, NothingIsAllocatedInAStepAfterTheFirst) {
+model::ModelSource counted_source() {
   model::ModelSource source;
   source.spec.vocabulary = 40;
   source.spec.width = 32;
@@ -73,7 +73,10 @@ TEST(AllocationTest, NothingIsAllocatedInAStepAfterTheFirst) {
   source.spec.head_width = 8;
   source.spec.feed_forward = 48;
   source.spec.max_positions = 64;
-  source.spec.qkv_bias = true;
+  return source;
+}
+
+void expect_no_allocation(const model::ModelSource& source) {
   FineTuningOptions options;
   options.max_samples = 4;
   options.max_length = 40;
@@ -89,6 +92,19 @@ TEST(AllocationTest, NothingIsAllocatedInAStepAfterTheFirst) {
     }
     EXPECT_EQ(allocations, before) << recompute_name(rung);
   }
+}
+
+TEST(AllocationTest, NothingIsAllocatedInAStepAfterTheFirst) {
+  model::ModelSource source = counted_source();
+  source.spec.qkv_bias = true;
+  expect_no_allocation(source);
+}
+
+TEST(AllocationTest, NothingIsAllocatedForExpertsAfterTheFirstStep) {
+  model::ModelSource source = counted_source();
+  source.spec.model_type = "granitemoeshared";
+  source.spec.experts = {.count = 8, .chosen = 3, .loss_share = 0.1, .shared = 16};
+  expect_no_allocation(source);
 }
 
 }  // namespace

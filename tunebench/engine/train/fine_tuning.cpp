@@ -232,19 +232,22 @@ StepResult FineTuning::step(std::span<const data::MicroBatch> micro_batches) {
   const auto trained = static_cast<double>(count_trained(micro_batches));
   const double gradient_scale = trained > 0 ? 1.0 / trained : 0.0;
 
-  double loss = 0;
+  CausalLM::Losses sum;
   bool accumulate = false;
   Chance chance{
       .drops = true, .seed = state.options.seed, .step = static_cast<std::uint64_t>(state.steps)};
   for (const data::MicroBatch& batch : micro_batches) {
-    loss +=
+    const CausalLM::Losses losses =
         state.network.model.forward_backward(*state.ops, batch, gradient_scale, accumulate, chance);
+    sum.tokens += losses.tokens;
+    sum.router += losses.router;
     accumulate = true;
     chance.first_row += batch.tokens();
   }
 
   StepResult result;
-  result.loss = trained > 0 ? loss / trained : std::numeric_limits<double>::quiet_NaN();
+  result.loss =
+      trained > 0 ? sum.tokens / trained + sum.router : std::numeric_limits<double>::quiet_NaN();
   result.grad_norm = gradient_norm(*state.ops, state.network.parameters.gradients());
   result.learning_rate = state.options.schedule.rate(state.steps++);
   result.finite = std::isfinite(result.loss) && std::isfinite(result.grad_norm);

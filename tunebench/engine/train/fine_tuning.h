@@ -37,7 +37,9 @@ struct FineTuningOptions {
 };
 
 struct StepResult {
-  double loss = 0;       ///< sum of losses / trained tokens of the whole step; NaN when none
+  /// Sum of losses / trained tokens of the whole step, NaN when none; and for each micro-batch the
+  /// loss of its unbalanced experts, which is not divided by their number.
+  double loss = 0;
   double grad_norm = 0;  ///< 2-norm over all parameters before clipping
   double learning_rate = 0;
   bool finite = true;  ///< false: the update was skipped

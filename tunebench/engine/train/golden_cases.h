@@ -86,6 +86,10 @@ inline data::MicroBatch recorded_batch(const Json& recorded) {
   batch.length = recorded.at("length").as_int();
   batch.ids = integers(recorded.at("ids"));
   batch.labels = integers(recorded.at("labels"));
+  batch.lengths.resize(static_cast<std::size_t>(batch.samples));
+  for (const std::int32_t row : integers(recorded.at("real_rows"))) {
+    ++batch.lengths[static_cast<std::size_t>(row / batch.length)];
+  }
   return batch;
 }
 

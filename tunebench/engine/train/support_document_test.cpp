@@ -72,8 +72,14 @@ std::string norm_text(const model::Family& family) {
                      : family.norm == model::NormKind::Rms ? "RMS"
                                                            : "RMS, 1 + w";
   text += family.post_norms ? ", before and after" : "";
-  text += family.qk_norm ? ", of heads" : "";
+  text += !family.qk_norm ? "" : family.whole_qk_norm ? ", of all heads together" : ", of heads";
   return text + (family.embedding_norm ? ", of the embedding" : "");
+}
+
+std::string feed_forward_text(const model::Family& family) {
+  std::string text = family.names.router.empty() ? "" : "experts, ";
+  text += family.gated_mlp ? "gated" : "plain";
+  return text + (family.names.shared_gate.empty() ? "" : ", a weighed shared one");
 }
 
 std::string window_text(const model::Family& family) {
@@ -123,12 +129,17 @@ std::string families_table() {
     EXPECT_FALSE(models.empty()) << family.model_type << " has no recorded model";
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} | yes | {}{} |\n", family.model_type,
                         family.architecture, positions_text(spec), norm_text(family),
-                        family.gated_mlp ? "gated" : "plain", window_text(family), methods_cells,
+                        feed_forward_text(family), window_text(family), methods_cells,
                         join(models, ", "));
   }
   text +=
       "\nRoPE scalings: linear, dynamic, llama3, yarn, longrope. Activations: silu, gelu, its tanh "
-      "approximation.\n\nKnown and refused:\n\n| model_type | why |\n|---|---|\n";
+      "approximation.\n\nExperts: only those that a token visits are computed. The loss of "
+      "unbalanced experts is part of the loss when config.json says `output_router_logits`, with "
+      "`router_aux_loss_coef` as its share (docs/metrics.md). Router and experts are trained in "
+      "full fine-tuning; methods leave them frozen, and adapters do not reach them. Refused: "
+      "layers without experts among those with experts, "
+      "noise of the router.\n\nKnown and refused:\n\n| model_type | why |\n|---|---|\n";
   for (const auto& [type, reason] : model::refused_model_types()) {
     text += fmt::format("| `{}` | {} |\n", type, reason);
   }
@@ -138,10 +149,13 @@ std::string families_table() {
 std::string names_table() {
   std::string text =
       "\n## Names\n\nA shape without weights: they are drawn from a seed, tokens are bytes.\n\n"
-      "| model_name | model_type | parameters | longest |\n|---|---|---|---|\n";
+      "| model_name | model_type | parameters | met by a token | longest "
+      "|\n|---|---|---|---|---|\n";
   for (const model::Preset& preset : model::presets()) {
-    text += fmt::format("| `{}` | {} | {} | {} |\n", preset.name, preset.spec.model_type,
-                        with_thousands(model::parameter_count(preset.spec)),
+    const std::int64_t all = model::parameter_count(preset.spec);
+    const std::int64_t active = model::active_parameter_count(preset.spec);
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", preset.name, preset.spec.model_type,
+                        with_thousands(all), active == all ? "" : with_thousands(active),
                         with_thousands(model::longest_sequence(preset.spec)));
   }
   text +=

@@ -13,7 +13,5 @@ bool is_postgres(std::string_view location);
 std::string shown_location(const std::string& location);
 /// The URL with further parameters, those left out that it has already: "name=value", "&" between.
 std::string with_parameters(const std::string& url, const std::vector<std::string>& parameters);
-/// Where the program keeps what belongs to the user. Errors: InvalidInput without a home folder.
-std::filesystem::path data_folder();
 
 }  // namespace tunebench::store

@@ -100,6 +100,45 @@ void gated_backward_with(Function function, View gate_up, View dh, View dgate_up
 }
 
 template <class Function>
+void weighted_gated_with(Function function, View gate_up, View weights, View h) {
+  const std::int64_t cols = h.cols;
+  for (std::int64_t row = 0; row < h.rows; ++row) {
+    const float* gate = gate_up.f32() + row * gate_up.stride;
+    const float* up = gate + cols;
+    float* out = h.f32() + row * h.stride;
+    const float weight = weights.f32()[row];
+    for_lanes(cols, [=](auto d, std::int64_t i) HWY_ATTR {
+      const auto value = hn::Mul(function.value(d, hn::LoadU(d, gate + i)), hn::LoadU(d, up + i));
+      hn::StoreU(hn::Mul(value, hn::Set(d, weight)), d, out + i);
+    });
+  }
+}
+
+// Both inputs are read before either output is written, as above.
+template <class Function>
+void weighted_gated_backward_with(Function function, View gate_up, View weights, View dh,
+                                  View dgate_up, View dweights) {
+  const std::int64_t cols = dh.cols;
+  for (std::int64_t row = 0; row < dh.rows; ++row) {
+    const float* gate = gate_up.f32() + row * gate_up.stride;
+    const float* up = gate + cols;
+    const float* grad = dh.f32() + row * dh.stride;
+    float* dgate = dgate_up.f32() + row * dgate_up.stride;
+    float* dup = dgate + cols;
+    const float weight = weights.f32()[row];
+    dweights.f32()[row] = sum_lanes(cols, [=](auto d, std::int64_t i, auto sum) HWY_ATTR {
+      const auto u = hn::LoadU(d, up + i);
+      const auto dy = hn::LoadU(d, grad + i);
+      const auto g = function.both(d, hn::LoadU(d, gate + i));
+      const auto weighted = hn::Mul(dy, hn::Set(d, weight));
+      hn::StoreU(hn::Mul(hn::Mul(weighted, u), g.slope), d, dgate + i);
+      hn::StoreU(hn::Mul(weighted, g.value), d, dup + i);
+      return hn::MulAdd(hn::Mul(g.value, u), dy, sum);
+    });
+  }
+}
+
+template <class Function>
 void activate_with(Function function, View x, View y) {
   for (std::int64_t row = 0; row < x.rows; ++row) {
     const float* in = x.f32() + row * x.stride;
@@ -144,6 +183,18 @@ void GatedBackward(Activation activation, View gate_up, View dh, View dgate_up) 
                 [&](auto function) { gated_backward_with(function, gate_up, dh, dgate_up); });
 }
 
+void WeightedGated(Activation activation, View gate_up, View weights, View h) {
+  with_function(activation,
+                [&](auto function) { weighted_gated_with(function, gate_up, weights, h); });
+}
+
+void WeightedGatedBackward(Activation activation, View gate_up, View weights, View dh,
+                           View dgate_up, View dweights) {
+  with_function(activation, [&](auto function) {
+    weighted_gated_backward_with(function, gate_up, weights, dh, dgate_up, dweights);
+  });
+}
+
 void Activate(Activation activation, View x, View y) {
   with_function(activation, [&](auto function) { activate_with(function, x, y); });
 }
@@ -162,6 +213,8 @@ namespace tunebench::engine::cpu {
 
 HWY_EXPORT(Gated);
 HWY_EXPORT(GatedBackward);
+HWY_EXPORT(WeightedGated);
+HWY_EXPORT(WeightedGatedBackward);
 HWY_EXPORT(Activate);
 HWY_EXPORT(ActivateBackward);
 
@@ -171,6 +224,16 @@ void gated_rows(Activation activation, View gate_up, View h) {
 
 void gated_backward_rows(Activation activation, View gate_up, View dh, View dgate_up) {
   HWY_DYNAMIC_DISPATCH(GatedBackward)(activation, gate_up, dh, dgate_up);
+}
+
+void weighted_gated_rows(Activation activation, View gate_up, View weights, View h) {
+  HWY_DYNAMIC_DISPATCH(WeightedGated)(activation, gate_up, weights, h);
+}
+
+void weighted_gated_backward_rows(Activation activation, View gate_up, View weights, View dh,
+                                  View dgate_up, View dweights) {
+  HWY_DYNAMIC_DISPATCH(WeightedGatedBackward)
+  (activation, gate_up, weights, dh, dgate_up, dweights);
 }
 
 void activate_rows(Activation activation, View x, View y) {

@@ -7,6 +7,7 @@
 #include "tunebench/base/error.h"
 #include "tunebench/base/thread_pool.h"
 #include "tunebench/engine/ops/cpu/attention.h"
+#include "tunebench/engine/ops/cpu/expert_ops.h"
 #include "tunebench/engine/ops/cpu/gemm.h"
 #include "tunebench/engine/ops/cpu/kernels.h"
 #include "tunebench/engine/ops/ops.h"
@@ -38,10 +39,10 @@ std::int64_t rounded_up(std::int64_t count) {
   return (count + kLineFloats - 1) / kLineFloats * kLineFloats;
 }
 
-class CpuOps final : public Ops {
+class CpuOps final : public cpu::ExpertOps {
  public:
   explicit CpuOps(int threads)
-      : pool_(threads), partial_sums_(static_cast<std::size_t>(pool_.size())) {
+      : cpu::ExpertOps(threads), partial_sums_(static_cast<std::size_t>(pool_.size())) {
     cpu::keep_product_workspace();
     pool_.run([](int) { cpu::prepare_this_thread(); });
   }
@@ -49,7 +50,6 @@ class CpuOps final : public Ops {
   [[nodiscard]] std::string_view name() const override { return "cpu"; }
   [[nodiscard]] std::string isa() const override { return cpu::isa_name(); }
   [[nodiscard]] DType dtype() const override { return DType::F32; }
-  [[nodiscard]] int threads() const override { return pool_.size(); }
 
   [[nodiscard]] std::int64_t workspace_bytes(const Extents& largest) const override {
     const std::int64_t floats =
@@ -438,7 +438,6 @@ class CpuOps final : public Ops {
             View{first + threads() * stride, DType::F32, threads(), cols, stride}};
   }
 
-  ThreadPool pool_;
   std::vector<PartialSum> partial_sums_;
   std::vector<float> own_workspace_;
 };

@@ -105,6 +105,29 @@ void SoftCapBackward(float cap, View y, View dy, View dx) {
   }
 }
 
+void Sigmoid(View x, View y) {
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    const float* in = x.f32() + row * x.stride;
+    float* out = y.f32() + row * y.stride;
+    for_lanes(x.cols, [=](auto d, std::int64_t i) HWY_ATTR {
+      hn::StoreU(sigmoid_lanes(d, hn::LoadU(d, in + i)), d, out + i);
+    });
+  }
+}
+
+void SigmoidBackward(View y, View dy, View dx) {
+  for (std::int64_t row = 0; row < y.rows; ++row) {
+    const float* result = y.f32() + row * y.stride;
+    const float* grad = dy.f32() + row * dy.stride;
+    float* out = dx.f32() + row * dx.stride;
+    for_lanes(y.cols, [=](auto d, std::int64_t i) HWY_ATTR {
+      const auto share = hn::LoadU(d, result + i);
+      const auto slope = hn::Mul(share, hn::Sub(hn::Set(d, 1.0F), share));
+      hn::StoreU(hn::Mul(hn::LoadU(d, grad + i), slope), d, out + i);
+    });
+  }
+}
+
 void ScaleRows(View y, const float* factors) {
   for (std::int64_t row = 0; row < y.rows; ++row) {
     float* out = y.f32() + row * y.stride;
@@ -142,6 +165,8 @@ HWY_EXPORT(SumSquares);
 HWY_EXPORT(Scaled);
 HWY_EXPORT(SoftCap);
 HWY_EXPORT(SoftCapBackward);
+HWY_EXPORT(Sigmoid);
+HWY_EXPORT(SigmoidBackward);
 HWY_EXPORT(ScaleRows);
 HWY_EXPORT(DotRows);
 
@@ -193,6 +218,14 @@ void soft_cap_rows(float cap, View x, View y) {
 
 void soft_cap_backward_rows(float cap, View y, View dy, View dx) {
   HWY_DYNAMIC_DISPATCH(SoftCapBackward)(cap, y, dy, dx);
+}
+
+void sigmoid_rows(View x, View y) {
+  HWY_DYNAMIC_DISPATCH(Sigmoid)(x, y);
+}
+
+void sigmoid_backward_rows(View y, View dy, View dx) {
+  HWY_DYNAMIC_DISPATCH(SigmoidBackward)(y, dy, dx);
 }
 
 void scale_rows(View y, const float* factors) {

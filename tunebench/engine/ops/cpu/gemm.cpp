@@ -123,20 +123,21 @@ Grid choose_grid(std::int64_t rows, std::int64_t cols, int threads) {
   return best;
 }
 
+Product piece_of(const Product& product, Grid grid, std::int64_t index) {
+  const Span rows = piece(product.c.rows, kRowGrain, grid.rows, index / grid.cols);
+  const Span cols = piece(product.c.cols, kColGrain, grid.cols, index % grid.cols);
+  Product part = product;
+  part.a = rows_of(product.a, product.transpose_a, rows);
+  part.b = cols_of(product.b, product.transpose_b, cols);
+  part.c = cols_of(rows_of(product.c, false, rows), false, cols);
+  return part;
+}
+
 void multiply(ThreadPool& pool, const Product& product, Grid grid) {
-  const auto piece_of = [&](std::int64_t index) {
-    const Span rows = piece(product.c.rows, kRowGrain, grid.rows, index / grid.cols);
-    const Span cols = piece(product.c.cols, kColGrain, grid.cols, index % grid.cols);
-    Product part = product;
-    part.a = rows_of(product.a, product.transpose_a, rows);
-    part.b = cols_of(product.b, product.transpose_b, cols);
-    part.c = cols_of(rows_of(product.c, false, rows), false, cols);
-    multiply_serial(part);
-  };
   const std::int64_t pieces = grid.rows * grid.cols;
   pool.run([&](int thread) {
     for (std::int64_t index = thread; index < pieces; index += pool.size()) {
-      piece_of(index);
+      multiply_serial(piece_of(product, grid, index));
     }
   });
 }

@@ -33,6 +33,9 @@ struct Grid {
 /// and the number of threads only.
 Grid choose_grid(std::int64_t rows, std::int64_t cols, int threads);
 
+/// One of the grid.rows * grid.cols pieces.
+Product piece_of(const Product& product, Grid grid, std::int64_t index);
+
 /// Each piece of the grid by one serial product.
 void multiply(ThreadPool& pool, const Product& product, Grid grid);
 

@@ -54,6 +54,9 @@ void scaled_rows(float factor, View x, View y);
 /// y = cap tanh(x / cap).
 void soft_cap_rows(float cap, View x, View y);
 void soft_cap_backward_rows(float cap, View y, View dy, View dx);
+/// y = 1 / (1 + e^-x).
+void sigmoid_rows(View x, View y);
+void sigmoid_backward_rows(View y, View dy, View dx);
 /// y *= factors[row].
 void scale_rows(View y, const float* factors);
 /// out[row] = sum of a[row] * b[row].
@@ -67,6 +70,21 @@ void gated_rows(Activation activation, View gate_up, View h);
 void gated_backward_rows(Activation activation, View gate_up, View dh, View dgate_up);
 void activate_rows(Activation activation, View x, View y);
 void activate_backward_rows(Activation activation, View x, View dy, View dx);
+
+/// weights is [1, h.rows].
+void weighted_gated_rows(Activation activation, View gate_up, View weights, View h);
+/// dweights is [1, dh.rows].
+void weighted_gated_backward_rows(Activation activation, View gate_up, View weights, View dh,
+                                  View dgate_up, View dweights);
+
+// --- experts.cpp ------------------------------------------------------------------------------
+/// Each row becomes its softmax.
+void softmax_rows(View x);
+/// Of the tokens that these rows of probabilities and dlogits belong to, the first being `token`.
+void router_backward_rows(View dweights, View probabilities, const Visits& visits, bool renormalise,
+                          const RouterPull& pull, std::int64_t token, View dlogits);
+/// out[t] (+)= sum of in over the visits of row t of places (I32).
+void sum_visit_rows(View in, View places, View out, bool accumulate);
 
 // --- rope.cpp ---------------------------------------------------------------------------------
 /// `position` is the position of the first row; rows follow each other and start again at 0 after

@@ -3,51 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <vector>
 
 #include "tunebench/base/error.h"
 #include "tunebench/base/random.h"
 #include "tunebench/engine/ops/ops.h"
+#include "tunebench/engine/ops/ref/activations.h"
 #include "tunebench/engine/ops/ref/attention_loops.h"
+#include "tunebench/engine/ops/ref/expert_loops.h"
 #include "tunebench/engine/ops/ref/loops.h"
 #include "tunebench/engine/ops/ref/norm_loops.h"
 
 namespace tunebench::engine {
 namespace {
 
+using ref::Activated;
+using ref::activated;
 using ref::dot;
 using ref::has_shape;
 using ref::row;
 using ref::same_shape;
 using ref::store;
-
-/// An activation and its slope at one place.
-struct Activated {
-  double value;
-  double slope;
-};
-
-Activated activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::Silu: {
-      const double gate = 1.0 / (1.0 + std::exp(-x));
-      return {x * gate, gate * (1.0 + x * (1.0 - gate))};
-    }
-    case Activation::GeluTanh: {
-      const double slope = std::sqrt(2.0 / std::numbers::pi);
-      const double bent = std::tanh(slope * (x + 0.044715 * x * x * x));
-      const double inner = slope * (1.0 + 3.0 * 0.044715 * x * x);
-      return {0.5 * x * (1.0 + bent), 0.5 * (1.0 + bent) + 0.5 * x * (1.0 - bent * bent) * inner};
-    }
-    case Activation::Gelu: {
-      const double share = 0.5 * std::erfc(-x / std::numbers::sqrt2);
-      const double density = std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi);
-      return {x * share, share + x * density};
-    }
-  }
-  return {0.0, 0.0};
-}
 
 template <typename T>
 class RefOps final : public Ops {
@@ -193,6 +169,62 @@ class RefOps final : public Ops {
     TB_DCHECK(same_shape(x, dy) && same_shape(x, dx));
     for_each(dx, [&](std::int64_t t, std::int64_t j) {
       return double{row<T>(dy, t)[j]} * activated(activation, double{row<T>(x, t)[j]}).slope;
+    });
+  }
+
+  void choose_experts(View logits, bool renormalise, View weights, const Visits& visits) override {
+    ref::choose_experts<T>(logits, renormalise, weights, visits);
+  }
+  void choose_experts_backward(View dweights, View probabilities, const Visits& visits,
+                               bool renormalise, const RouterPull& pull, View dlogits) override {
+    ref::choose_experts_backward<T>(dweights, probabilities, visits, renormalise, pull, dlogits);
+  }
+  void add_expert_load(View probabilities, const Visits& visits, const RealTokens& real,
+                       View load) override {
+    ref::add_expert_load<T>(probabilities, visits, real, load);
+  }
+  double expert_balance(View load, std::int64_t rows, double gradient_scale,
+                        View gradient) override {
+    return ref::expert_balance<T>(load, rows, gradient_scale, gradient);
+  }
+  void sum_visits(View in, const Visits& visits, View out, bool accumulate) override {
+    ref::sum_visits<T>(in, visits, out, accumulate);
+  }
+  void expert_products(bool transpose_w, View x, View w, const Visits& visits, View y) override {
+    const std::int64_t rows = w.rows / visits.experts_count();
+    ref::for_each_expert(visits, [&](std::int64_t expert, std::int64_t begin, std::int64_t count) {
+      gemm(false, transpose_w, x.row_range(begin, count), w.row_range(expert * rows, rows),
+           y.row_range(begin, count), false);
+    });
+  }
+  void expert_weight_gradients(View dy, View x, const Visits& visits, View dw,
+                               bool accumulate) override {
+    const std::int64_t rows = dw.rows / visits.experts_count();
+    ref::for_each_expert(visits, [&](std::int64_t expert, std::int64_t begin, std::int64_t count) {
+      gemm(true, false, dy.row_range(begin, count), x.row_range(begin, count),
+           dw.row_range(expert * rows, rows), accumulate);
+    });
+  }
+  void weighted_gated(Activation activation, View gate_up, View weights, View h) override {
+    ref::weighted_gated<T>(activation, gate_up, weights, h);
+  }
+  void weighted_gated_backward(Activation activation, View gate_up, View weights, View dh,
+                               View dgate_up, View dweights) override {
+    ref::weighted_gated_backward<T>(activation, gate_up, weights, dh, dgate_up, dweights);
+  }
+
+  void sigmoid(View x, View y) override {
+    TB_DCHECK(same_shape(x, y));
+    for_each(y, [&](std::int64_t t, std::int64_t j) {
+      return 1.0 / (1.0 + std::exp(-double{row<T>(x, t)[j]}));
+    });
+  }
+
+  void sigmoid_backward(View y, View dy, View dx) override {
+    TB_DCHECK(same_shape(y, dy) && same_shape(y, dx));
+    for_each(dx, [&](std::int64_t t, std::int64_t j) {
+      const double share{row<T>(y, t)[j]};
+      return double{row<T>(dy, t)[j]} * share * (1.0 - share);
     });
   }
 
