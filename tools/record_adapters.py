@@ -33,6 +33,10 @@ def lora(**settings):
     return peft.LoraConfig(task_type="CAUSAL_LM", **settings)
 
 
+def prompt(tokens):
+    return peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=tokens)
+
+
 CASES = {
     "lora/llama": ("llama/tied", lora(r=4, lora_alpha=16, target_modules=["q_proj", "v_proj"])),
     "lora/llama-biases": ("llama/biased", lora(
@@ -51,6 +55,17 @@ CASES = {
         r=4, lora_alpha=16, target_modules="all-linear", modules_to_save=["embed_tokens"])),
     "lora/granite-pattern": ("granite/multipliers", lora(
         r=4, lora_alpha=16, target_modules=r".*\.1\..*(q|o|gate)_proj")),
+    "prompt/llama": ("llama/tied", prompt(5)),
+    "prompt/qwen3": ("qwen3/qk-norm", prompt(3)),
+    "prompt/gpt_bigcode": ("gpt_bigcode/mqa", prompt(4)),
+    "prompt/bloom": ("bloom/six-heads", prompt(4)),
+    "prompt/gemma2": ("gemma2/caps", prompt(3)),
+    "prompt/phi3": ("phi3/short", prompt(4)),
+    "prompt/granite": ("granite/multipliers", prompt(2)),
+    "prompt/mistral": ("mistral/window", prompt(4)),
+    "lora/mixtral": ("mixtral/window", lora(
+        r=4, lora_alpha=16, target_modules=["q_proj", "v_proj"])),
+    "prompt/mixtral": ("mixtral/window", prompt(3)),
 }
 
 

@@ -69,6 +69,22 @@ TEST(Methods, ALoraStepCostsLessArithmeticAndMemoryThanAFullOne) {
   EXPECT_EQ(full_row.at("trained_parameters"), full_row.at("parameters"));
 }
 
+TEST(Methods, PromptTuningIsMeasured) {
+  Session session;
+  std::vector<std::string> words = lora_run({"--num-virtual-tokens", "4,16"});
+  words[2] = "finetune_pt_benchmark";
+  const Said said = session.run(words);
+  EXPECT_EQ(said.exit.code, 0) << said.err;
+  const Json rows = session.exported();
+  ASSERT_EQ(rows.as_array().size(), 2U);
+  EXPECT_EQ(rows.as_array()[1].at("trained_parameters").as_int(),
+            4 * rows.as_array()[0].at("trained_parameters").as_int());
+  EXPECT_GT(rows.as_array()[1].at("flops_per_token").as_double(),
+            rows.as_array()[0].at("flops_per_token").as_double());
+  // Virtual tokens are no tokens of the data.
+  EXPECT_EQ(rows.as_array()[0].at("tokens"), rows.as_array()[1].at("tokens"));
+}
+
 TEST(Methods, PlanAndPreviewKnowWhatLoraTakes) {
   Session session;
   const auto needed = [&](const char* experiment) {

@@ -93,16 +93,14 @@ TEST_F(Trainers, ExactPackageVersionsAreInTheRecord) {
   EXPECT_THAT(said.out, HasSubstr("libraries.peft: 0.21.2 -> -"));
 }
 
-TEST_F(Trainers, HfDoesLoraAndNativeNamesWhoCan) {
+TEST_F(Trainers, HfDoesLoraAndNamesWhoDoesWhatItCannot) {
   make_environment();
-  const std::vector<std::string> lora{"--experiment", "finetune_lora_benchmark", "--max-steps",
-                                      "2"};
-  std::vector<std::string> words = run_words(lora);
-  EXPECT_THAT(session_.run(words).err,
-              HasSubstr("finetune_lora_benchmark-v1.0.0 cannot be run by trainer native - trainers "
-                        "that can: "));
-  words.insert(words.end(), {"--trainer", "hf"});
-  const Said said = session_.run(words);
+  EXPECT_THAT(
+      session_.run(run_words({"--experiment", "finetune_pt_benchmark", "--trainer", "hf"})).err,
+      HasSubstr("finetune_pt_benchmark-v1.0.0 cannot be run by trainer hf - trainers that can: "
+                "native"));
+  const Said said = session_.run(run_words(
+      {"--experiment", "finetune_lora_benchmark", "--max-steps", "2", "--trainer", "hf"}));
   EXPECT_EQ(said.exit.code, 0) << said.err;
   EXPECT_EQ(session_.exported().as_array().at(0).at("status").as_string(), "ok");
 }

@@ -432,6 +432,34 @@ void add_methods(Table& table) {
                     "between, such as lm_head"});
 }
 
+/// Defaults are those of fms-hf-tuning, which the reference system leaves alone.
+void add_prompt_tuning(Table& table) {
+  const auto add = [&table](Property property) {
+    property.native = true;
+    property.ado = false;
+    property.methods = {"pt"};
+    property.later = true;
+    table.push_back(std::move(property));
+  };
+  add({.name = "num_virtual_tokens",
+       .type = ValueType::Integer,
+       .domain = whole(1, 4097),
+       .default_value = 8,
+       .unit = "tokens",
+       .help = "rows that prompt tuning trains before the tokens of each sample"});
+  add({.name = "prompt_tuning_init",
+       .type = ValueType::String,
+       .domain = one_of({"TEXT", "RANDOM", "SAMPLE_VOCAB"}),
+       .default_value = "TEXT",
+       .help = "what those rows begin as: embedded tokens of a text, normal numbers, embedded "
+               "tokens that are drawn"});
+  add({.name = "prompt_tuning_init_text",
+       .type = ValueType::String,
+       .domain = one_of_or_other({"Classify if the tweet is a complaint or not:"}),
+       .default_value = "Classify if the tweet is a complaint or not:",
+       .help = "text of prompt_tuning_init TEXT, cut or repeated to num_virtual_tokens"});
+}
+
 Table make_table() {
   Table table;
   add_required(table);
@@ -442,6 +470,7 @@ Table make_table() {
   add_dataset_reading(table);
   add_ours(table);
   add_methods(table);
+  add_prompt_tuning(table);
   return table;
 }
 

@@ -34,7 +34,8 @@ TEST(PropertyTableTest, HoldsThe34PropertiesOfTheReferenceAndOurs) {
       names_where(&Property::ado, false),
       ElementsAre("trainer", "learning_rate", "weight_decay", "warmup_ratio", "lr_scheduler_type",
                   "max_grad_norm", "seed", "response_template", "memory_limit_gib",
-                  "target_modules", "lora_dropout", "use_rslora", "lora_bias", "modules_to_save"));
+                  "target_modules", "lora_dropout", "use_rslora", "lora_bias", "modules_to_save",
+                  "num_virtual_tokens", "prompt_tuning_init", "prompt_tuning_init_text"));
 }
 
 TEST(PropertyTableTest, RequiresModelLengthAndBatch) {

@@ -118,7 +118,7 @@ TrainerRules torchtune_rules() {
 
 const std::vector<TrainerRules>& trainer_rules() {
   static const std::vector<TrainerRules> kTable{
-      {.name = "native", .help = "tunebench's own engine", .methods = {"full", "lora"}},
+      {.name = "native", .help = "tunebench's own engine", .methods = {"full", "lora", "pt"}},
       {.name = "simulated",
        .help = "plays the model of --simulation and trains nothing",
        .takes_all = true,

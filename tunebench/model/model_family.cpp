@@ -240,6 +240,7 @@ void add_gemmas(std::vector<Family>& list) {
                .norm = NormKind::RmsPlusOne,
                .biases = Biases::Attention,
                .window_rule = WindowRule::EveryOther,
+               .scaled_table = true,
                .post_norms = true,
                .read_own = read_gemma2,
                .write_own = write_gemma};

@@ -63,6 +63,7 @@ struct Family {
   Biases biases = Biases::None;
   WindowRule window_rule = WindowRule::None;
   bool embedding_norm = false;
+  bool scaled_table = false;  ///< embedding_scale is of the table: a row beside it is not scaled
   bool post_norms = false;
   bool qk_norm = false;
   bool whole_qk_norm = false;

@@ -90,6 +90,10 @@ engine::FineTuningOptions engine_options(const Job& job, const Setup& setup) {
   options.schedule.total_steps = steps;
   options.schedule.warmup_steps = engine::warmup_steps(real_or(point, "warmup_ratio", 0.03), steps);
   options.method = method_of(point);
+  if (options.method != nullptr && setup.tokenizer != nullptr) {
+    const std::string text = options.method->beginning_text();
+    options.beginning_tokens = setup.tokenizer->encode(text, true);
+  }
   return options;
 }
 

@@ -3,6 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "tunebench/base/error.h"
 #include "tunebench/base/text.h"
 #include "tunebench/trainer/trainer.h"
 
@@ -62,6 +65,25 @@ Json lora_config(const experiment::Experiment& experiment, const experiment::Poi
                        {"modules_to_save", words(value_of(point, "modules_to_save"))}});
 }
 
+Json prompt_config(const experiment::Point& point) {
+  return Json::object({{"peft_type", "PROMPT_TUNING"},
+                       {"num_virtual_tokens", value_of(point, "num_virtual_tokens")},
+                       {"prompt_tuning_init", value_of(point, "prompt_tuning_init")},
+                       {"prompt_tuning_init_text", value_of(point, "prompt_tuning_init_text")}});
+}
+
+/// Positions beyond the trained ones exist only where they are not learned.
+void check_positions(const model::ModelSpec& spec, const engine::Method* method,
+                     std::int64_t length) {
+  const std::int64_t more = method == nullptr ? 0 : method->virtual_tokens();
+  if (spec.positions == model::PositionKind::Learned && length + more > spec.max_positions) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("num_virtual_tokens {} and model_max_length {} are more than the {} "
+                            "positions that the model has learned",
+                            more, length, spec.max_positions));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const engine::Method> method_of(const experiment::Point& point) {
@@ -72,11 +94,15 @@ std::shared_ptr<const engine::Method> method_of(const experiment::Point& point) 
   if (experiment->method == "lora") {
     return engine::make_method(lora_config(*experiment, point), experiment->id);
   }
+  if (experiment->method == "pt") {
+    return engine::make_method(prompt_config(point), experiment->id);
+  }
   return nullptr;
 }
 
 TrainingFacts training_facts(const model::ModelSource& source, const experiment::Point& point) {
   const std::shared_ptr<const engine::Method> method = method_of(point);
+  check_positions(source.spec, method.get(), point.integer("model_max_length"));
   return {.trained_parameters = engine::trained_parameter_count(method.get(), source.spec),
           .flops_per_token = engine::training_flops_per_token(method.get(), source.spec,
                                                               point.integer("model_max_length"))};

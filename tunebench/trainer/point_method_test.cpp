@@ -53,6 +53,23 @@ TEST(PointMethodTest, TargetsAreNamesAWordOrAnExpression) {
             Json::array({"lm_head", "norm"}));
 }
 
+TEST(PointMethodTest, PromptTuningBeginsWithTheTextOfTheReference) {
+  const experiment::Point point{"finetune_pt_benchmark-v1.0.0",
+                                {{"model_name", "granite-13b-v2"}, {"model_max_length", 8192}}};
+  const std::shared_ptr<const engine::Method> method = method_of(point);
+  EXPECT_EQ(method->virtual_tokens(), 8);
+  EXPECT_EQ(method->beginning_text(), "Classify if the tweet is a complaint or not:");
+  try {
+    static_cast<void>(training_facts(model::resolve_model("granite-13b-v2"), point));
+    FAIL() << "8,200 positions of 8,192";
+  } catch (const Error& error) {
+    EXPECT_EQ(
+        error.message(),
+        "num_virtual_tokens 8 and model_max_length 8192 are more than the 8192 positions that "
+        "the model has learned");
+  }
+}
+
 TEST(PointMethodTest, TellsWhatIsTrainedAndWhatItCosts) {
   const model::ModelSource source = model::resolve_model("smollm2-135m");
   const TrainingFacts lora = training_facts(source, lora_point({{"r", 8}}));

@@ -128,7 +128,7 @@ void load_adapter(const std::filesystem::path& folder, const Method& method,
 void save_adapter(const std::filesystem::path& folder, const Method& method,
                   const model::ModelSpec& spec, const Parameters& parameters,
                   std::string_view base_model) {
-  Json config = method.config();
+  Json config = method.config_of(spec);
   config.set("base_model_name_or_path", base_model);
   config.set("inference_mode", true);
   write_file_atomically(folder / kConfigFile, config.dump(2) + "\n");

@@ -13,4 +13,7 @@ void draw_uniform(std::uint64_t seed, std::string_view name, double bound, const
 /// Standard normal numbers, likewise.
 void draw_standard_normal(std::uint64_t seed, std::string_view name, const View& to);
 
+/// to = factor * from, one row each, of one dtype.
+void copy_scaled(const View& from, double factor, const View& to);
+
 }  // namespace tunebench::engine

@@ -64,7 +64,29 @@ std::vector<Case> cases() {
   embedding.spec.interleaved_qkv = true;
   embedding.spec.positions = model::PositionKind::Alibi;
   embedding.spec.tied_head = true;
+  add("PromptOfThree", R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 3})");
+  Case& scaled = add("PromptScaledWithTheStream",
+                     R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 2})");
+  scaled.spec.model_type = "granite";
+  scaled.spec.embedding_scale = 3.0;
+  Case& beside =
+      add("PromptBesideAScaledTable", R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 2})");
+  beside.spec.model_type = "gemma2";
+  beside.spec.embedding_scale = 3.0;
+  Case& learned =
+      add("PromptAtLearnedPositions", R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 1})");
+  learned.spec.model_type = "gpt_bigcode";
+  learned.spec.positions = model::PositionKind::Learned;
+  learned.spec.max_positions = 8;
+  Case& normed = add("PromptBeforeAnEmbeddingNorm",
+                     R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 2})");
+  normed.spec.model_type = "bloom";
+  normed.spec.norm = model::NormKind::Layer;
+  normed.spec.embedding_norm = true;
   for (const Recompute rung : kRecomputeLadder) {
+    add("PromptRecompute_" + std::string(recompute_name(rung)),
+        R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 3})")
+        .recompute = rung;
     add("LoraRecompute_" + std::string(recompute_name(rung)),
         R"({"peft_type": "LORA", "r": 2, "target_modules": "all-linear", "lora_dropout": 0.2})")
         .recompute = rung;
@@ -80,6 +102,7 @@ class Adapted {
         test_(method_->shape(spec), {.largest = {2, 7}, .recompute = param.recompute}, DType::F64,
               7, method_->training(method_->shape(spec)), [&](Parameters& parameters) {
                 adapters_.push_back(method_->attach(method_->shape(spec), parameters));
+                return method_->prompt(parameters);
               }) {}
 
   TestModel& operator*() { return test_; }
@@ -197,6 +220,49 @@ TEST(LoraTest, MergedIntoTheWeightsComputesTheSame) {
   EXPECT_LT(relative_difference(into.view(), with.view()), 1e-13);
 }
 
+TEST(PromptTuningTest, BeginsAsItsSettingsSay) {
+  const auto begun = [](std::string_view settings, const Beginning& beginning) {
+    const std::unique_ptr<Method> method = make_method(config_of(settings), "test");
+    TestModel test(test_spec(), {.largest = {1, 4}}, DType::F64, 7, method->training(test_spec()));
+    method->begin(test_spec(), beginning, *test.parameters);
+    std::vector<std::vector<double>> rows;
+    const View prompt = test.parameters->added_matrix(0).value;
+    const View table = test.parameters->embedding().value;
+    for (std::int64_t row = 0; row < prompt.rows; ++row) {
+      std::int64_t found = -1;
+      for (std::int64_t token = 0; token < table.rows; ++token) {
+        if (relative_difference(prompt.row_range(row, 1), table.row_range(token, 1)) == 0.0) {
+          found = token;
+        }
+      }
+      rows.push_back({static_cast<double>(found), Matrix::element(prompt, row * prompt.cols)});
+    }
+    return rows;
+  };
+  const auto text = begun(R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 5,
+      "prompt_tuning_init": "TEXT", "prompt_tuning_init_text": "ab"})",
+                          {.seed = 1, .text = {4, 9}});
+  ASSERT_EQ(text.size(), 5U);
+  for (std::size_t row = 0; row < 5; ++row) {
+    EXPECT_EQ(text[row][0], row % 2 == 0 ? 4 : 9) << "repeated, and cut";
+  }
+  constexpr std::string_view kRandom =
+      R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 40})";
+  double squares = 0;
+  for (const auto& row : begun(kRandom, {.seed = 1})) {
+    EXPECT_EQ(row[0], -1);
+    squares += row[1] * row[1];
+  }
+  EXPECT_NEAR(squares / 40, 1.0, 0.7);
+  EXPECT_EQ(begun(kRandom, {.seed = 1}), begun(kRandom, {.seed = 1}));
+  EXPECT_NE(begun(kRandom, {.seed = 1}), begun(kRandom, {.seed = 2}));
+  for (const auto& row : begun(R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 6,
+      "prompt_tuning_init": "SAMPLE_VOCAB"})",
+                               {.seed = 1})) {
+    EXPECT_GE(row[0], 0) << "a row of the table";
+  }
+}
+
 TEST(LoraTest, BeginsAtTheBaseWithAOfPyTorchsWidth) {
   const std::unique_ptr<Method> method =
       make_method(config_of(R"({"peft_type": "LORA", "r": 6})"), "test");
@@ -206,7 +272,7 @@ TEST(LoraTest, BeginsAtTheBaseWithAOfPyTorchsWidth) {
   for (const Parameters::Named& tensor : test.parameters->added()) {
     test.ops->fill(tensor.parameter.value, 0.0);
   }
-  method->begin(spec, 3, *test.parameters);
+  method->begin(spec, {.seed = 3}, *test.parameters);
   double largest = 0;
   double squares = 0;
   double count = 0;

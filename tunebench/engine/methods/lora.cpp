@@ -206,12 +206,12 @@ class Lora final : public Method {
   }
 
   /// A uniform in +-1 / sqrt(in), as PyTorch's kaiming_uniform_(a = sqrt(5)) has it; B zero.
-  void begin(const model::ModelSpec& /*spec*/, std::uint64_t seed,
+  void begin(const model::ModelSpec& /*spec*/, const Beginning& beginning,
              const Parameters& parameters) const override {
     for (const Parameters::Named& tensor : parameters.added()) {
       if (tensor.name.ends_with(".lora_A.weight")) {
         const View& a = tensor.parameter.value;
-        draw_uniform(seed, tensor.name, 1.0 / std::sqrt(static_cast<double>(a.cols)), a);
+        draw_uniform(beginning.seed, tensor.name, 1.0 / std::sqrt(static_cast<double>(a.cols)), a);
       }
     }
   }

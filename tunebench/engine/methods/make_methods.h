@@ -10,5 +10,6 @@
 namespace tunebench::engine {
 
 std::unique_ptr<Method> make_lora(const Json& config, std::string_view origin);
+std::unique_ptr<Method> make_prompt_tuning(const Json& config, std::string_view origin);
 
 }  // namespace tunebench::engine

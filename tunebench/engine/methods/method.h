@@ -13,6 +13,12 @@
 
 namespace tunebench::engine {
 
+/// What the values of added tensors are made of.
+struct Beginning {
+  std::uint64_t seed = 1;
+  std::vector<std::int32_t> text = {};  ///< tokens of Method::beginning_text()
+};
+
 /// How a model is fine-tuned when not all of it is: what is frozen, what is added, and where that
 /// takes part in the arithmetic. One file of this folder each, and a line of methods().
 ///
@@ -30,6 +36,9 @@ class Method {
   /// The settings as adapter_config.json holds them, peft_type included.
   [[nodiscard]] virtual Json config() const = 0;
 
+  /// The same for a folder: with what PEFT wants to read there of the model.
+  [[nodiscard]] virtual Json config_of(const model::ModelSpec& spec) const;
+
   /// The shape that is trained: as given, but a head that is trained apart is no longer tied.
   [[nodiscard]] virtual model::ModelSpec shape(const model::ModelSpec& spec) const;
 
@@ -42,8 +51,16 @@ class Method {
   [[nodiscard]] virtual std::vector<std::unique_ptr<Adapter>> attach(const model::ModelSpec& spec,
                                                                      Parameters& parameters) const;
 
-  /// Values of the added tensors at the start.
-  virtual void begin(const model::ModelSpec& spec, std::uint64_t seed,
+  /// Rows that stand before the tokens of each sequence.
+  [[nodiscard]] virtual std::int64_t virtual_tokens() const;
+  /// Those rows; nullptr: there are none.
+  [[nodiscard]] virtual const Parameter* prompt(const Parameters& parameters) const;
+
+  /// A text whose tokens begin() takes; empty: none.
+  [[nodiscard]] virtual std::string beginning_text() const;
+  /// Values of the added tensors at the start. Those of the model are there already.
+  /// Errors: InvalidInput when the text has no tokens.
+  virtual void begin(const model::ModelSpec& spec, const Beginning& beginning,
                      const Parameters& parameters) const = 0;
 
   /// What adapter_model.safetensors calls a tensor of the model that is trained.
@@ -72,7 +89,8 @@ std::int64_t trained_parameter_count(const Method* method, const model::ModelSpe
 
 /// Arithmetic of forward and backward per token of a sequence of `length`, recompute not counted:
 /// what model::training_flops_per_token counts, with 2 FLOP for the gradient of a weight only where
-/// it is trained, and 6 for each element of an added matrix. Formulas: docs/metrics.md.
+/// it is trained, and 6 for each element of an added matrix that takes part in a product. Virtual
+/// tokens are counted into the tokens they stand before. Formulas: docs/metrics.md.
 double training_flops_per_token(const Method* method, const model::ModelSpec& spec,
                                 std::int64_t length);
 

@@ -23,6 +23,22 @@ std::vector<std::unique_ptr<Adapter>> Method::attach(const model::ModelSpec& /*s
   return {};
 }
 
+Json Method::config_of(const model::ModelSpec& /*spec*/) const {
+  return config();
+}
+
+std::int64_t Method::virtual_tokens() const {
+  return 0;
+}
+
+const Parameter* Method::prompt(const Parameters& /*parameters*/) const {
+  return nullptr;
+}
+
+std::string Method::beginning_text() const {
+  return "";
+}
+
 std::string Method::stored_name(const model::ModelSpec& /*spec*/, std::string_view tensor) const {
   return fmt::format("base_model.model.{}", tensor);
 }
@@ -30,6 +46,7 @@ std::string Method::stored_name(const model::ModelSpec& /*spec*/, std::string_vi
 const std::vector<MethodKind>& methods() {
   static const std::vector<MethodKind> kMethods{
       {.peft_type = "LORA", .title = "LoRA", .make = make_lora},
+      {.peft_type = "PROMPT_TUNING", .title = "prompt tuning", .make = make_prompt_tuning},
   };
   return kMethods;
 }
@@ -72,14 +89,18 @@ std::int64_t trained_parameter_count(const Method* method, const model::ModelSpe
 
 double training_flops_per_token(const Method* method, const model::ModelSpec& spec,
                                 std::int64_t length) {
-  const model::TrainingFlops flops = model::training_flops_per_token(spec, length);
   if (method == nullptr) {
-    return flops.forward_backward();
+    return model::training_flops_per_token(spec, length).forward_backward();
   }
+  const std::int64_t whole = length + method->virtual_tokens();
+  const model::TrainingFlops flops = model::training_flops_per_token(spec, whole);
+  const double stretch = static_cast<double>(whole) / static_cast<double>(length);
   const model::ModelSpec shape = method->shape(spec);
   const Training training = method->training(shape);
-  // Forward and the gradient of the input; attention has no weights, its backward is twice.
-  double total = 2.0 * flops.forward() + flops.attention;
+  // Forward and the gradient of the input; attention has no weights, its backward is twice. The
+  // head is asked of no virtual token.
+  double total =
+      stretch * (2.0 * (flops.projections + flops.mlp) + 3.0 * flops.attention) + 2.0 * flops.head;
   for (const model::ParameterGroup& group : model::parameter_groups(shape)) {
     const bool product = !group.vector() && group.role != model::ParameterRole::Embedding &&
                          group.role != model::ParameterRole::Positions;
@@ -91,7 +112,7 @@ double training_flops_per_token(const Method* method, const model::ModelSpec& sp
     }
   }
   for (const AddedMatrix& matrix : training.added) {
-    total += 6.0 * static_cast<double>(matrix.rows() * matrix.cols);
+    total += matrix.multiplies ? 6.0 * static_cast<double>(matrix.rows() * matrix.cols) : 0.0;
   }
   return total;
 }

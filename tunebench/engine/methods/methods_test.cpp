@@ -97,6 +97,23 @@ TEST(MethodsTest, AFrozenBaseCostsFourPerWeightAndAnAdapterSix) {
                    frozen + 6.0 * 448 + 2.0 * 260 * 16);
 }
 
+TEST(MethodsTest, PromptTuningTrainsItsRowsAndComputesMoreTokens) {
+  const Json config = Json::object({{"peft_type", "PROMPT_TUNING"}, {"num_virtual_tokens", 8}});
+  const std::unique_ptr<Method> method = make_method(config, "test");
+  EXPECT_EQ(trained_parameter_count(method.get(), m0()), 8 * 16);
+  const model::TrainingFlops flops = model::training_flops_per_token(m0(), 64 + 8);
+  EXPECT_DOUBLE_EQ(training_flops_per_token(method.get(), m0(), 64),
+                   72.0 / 64.0 * (2.0 * (flops.projections + flops.mlp) + 3.0 * flops.attention) +
+                       2.0 * flops.head);
+  EXPECT_EQ(refusal(Json::object({{"peft_type", "PROMPT_TUNING"}})),
+            "a.json: num_virtual_tokens is left out, must be 1 or more");
+  EXPECT_EQ(refusal(Json(config).set("prompt_tuning_init", "TEXT")),
+            "a.json: prompt_tuning_init_text is left out, but prompt_tuning_init is TEXT");
+  EXPECT_EQ(refusal(Json(config).set("num_transformer_submodules", 2)),
+            "a.json: num_transformer_submodules is 2, must be 1: the model has a decoder only");
+  EXPECT_EQ(make_method(method->config(), "test")->config(), method->config());
+}
+
 TEST(MethodsTest, PassesOverSettingsThatMeanNothing) {
   EXPECT_EQ(trained(lora({{"corda_config", Json()},
                           {"lora_bias", false},
@@ -123,7 +140,8 @@ TEST(MethodsTest, RefusesSettingsWithAMeaningByName) {
   EXPECT_THAT(refusal(lora({{"task_type", "SEQ_CLS"}})),
               HasSubstr("task_type SEQ_CLS is not supported"));
   EXPECT_THAT(refusal(Json::object({{"peft_type", "LOHA"}})),
-              HasSubstr("peft_type LOHA is not supported; this program has LORA"));
+              HasSubstr("peft_type LOHA is not supported; this program has LORA, "
+                        "PROMPT_TUNING"));
 }
 
 TEST(MethodsTest, RefusesValuesThatCannotBe) {

@@ -4,6 +4,7 @@
 
 #include "tunebench/base/error.h"
 #include "tunebench/engine/nn/rope_table.h"
+#include "tunebench/model/model_family.h"
 #include "tunebench/model/rope.h"
 
 namespace tunebench::engine {
@@ -35,10 +36,11 @@ CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
                    const Options& options, Arena& arena)
     : spec_(spec),
       options_(options),
+      largest_{options.largest.count, options.largest.length + virtual_tokens()},
       parameters_(parameters),
       arena_(arena),
-      rope_(take_rope_tables(spec, options.largest.length, parameters.dtype(), arena)),
-      rope_class_(model::rope_length_class(spec, options.largest.length)),
+      rope_(take_rope_tables(spec, largest_.length, parameters.dtype(), arena)),
+      rope_class_(model::rope_length_class(spec, largest_.length)),
       block_spec_(make_block_spec(spec, 0, rope_)),
       embedding_norm_(parameters.embedding_norm(), parameters.embedding_norm_bias(),
                       block_spec_.norm),
@@ -47,7 +49,7 @@ CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
                                 .divisor = spec.logit_divisor,
                                 .cap = spec.logit_cap}) {
   const DType dtype = parameters.dtype();
-  const std::int64_t tokens = options.largest.tokens();
+  const std::int64_t tokens = largest_.tokens();
   const std::int64_t stats = block_spec_.norm.stats_rows();
   const DecoderBlock::Saved shared =
       DecoderBlock::take_shared(block_spec_, tokens, dtype, options.recompute, arena);
@@ -69,6 +71,7 @@ CausalLM::CausalLM(const model::ModelSpec& spec, const Parameters& parameters,
     router_slope_ = arena.persistent("activations", 1, spec.experts.count, dtype);
   }
   if (!arena.planning()) {
+    real_lengths_.reserve(static_cast<std::size_t>(largest_.count));
     trained_rows_.reserve(static_cast<std::size_t>(tokens));
     trained_labels_.reserve(static_cast<std::size_t>(tokens));
   }
@@ -79,7 +82,7 @@ CausalLM::Losses CausalLM::forward_backward(Ops& ops, const data::MicroBatch& ba
                                             const Chance& chance) {
   const Exec exec{ops, arena_, accumulate, chance};
   const Input input = find_trained_rows(batch);
-  follow_length(batch.length);
+  follow_length(input.sequences.length);
   forward(exec, input);
   const double router = router_loss(exec, input);
   return {.tokens = backward(exec, input, gradient_scale), .router = router};
@@ -88,9 +91,18 @@ CausalLM::Losses CausalLM::forward_backward(Ops& ops, const data::MicroBatch& ba
 void CausalLM::logits(Ops& ops, const data::MicroBatch& batch, View logits) {
   const Exec exec{ops, arena_};
   const Input input = find_trained_rows(batch);
-  follow_length(batch.length);
+  follow_length(input.sequences.length);
   forward(exec, input);
-  head_.logits(exec, hidden_.row_range(0, input.sequences.tokens()), logits);
+  const std::int64_t length = input.sequences.length;
+  const std::int64_t first = virtual_tokens();
+  if (first == 0) {
+    head_.logits(exec, hidden_.row_range(0, input.sequences.tokens()), logits);
+    return;
+  }
+  for (std::int64_t sample = 0; sample < batch.samples; ++sample) {
+    head_.logits(exec, hidden_.row_range(sample * length + first, batch.length),
+                 logits.row_range(sample * batch.length, batch.length));
+  }
 }
 
 void CausalLM::dry_run() {
@@ -98,14 +110,14 @@ void CausalLM::dry_run() {
   const std::unique_ptr<Ops> ops = make_planning_ops(parameters_.dtype());
   // Dropping needs memory, keeping needs none.
   const Exec exec{*ops, arena_, false, {.drops = true}};
-  const Input input{options_.largest, {}, {options_.largest.tokens(), {}, {}}, {}};
+  const Input input{largest_, {}, {options_.largest.tokens(), {}, {}}, {}};
   forward(exec, input);
   backward(exec, input, 1.0);
 }
 
 Extents CausalLM::extents() const {
   const Heads& heads = block_spec_.attention.heads;
-  return {.sequences = options_.largest,
+  return {.sequences = largest_,
           .heads = heads,
           .widest = std::max({block_spec_.width, heads.fused_cols(), block_spec_.mlp.inner_cols()}),
           .head_rows = std::min(options_.chunk_rows, options_.largest.tokens()),
@@ -116,18 +128,24 @@ CausalLM::Input CausalLM::find_trained_rows(const data::MicroBatch& batch) {
   TB_CHECK(batch.samples <= options_.largest.count && batch.length <= options_.largest.length);
   TB_CHECK(std::ssize(batch.ids) == batch.tokens() && std::ssize(batch.labels) == batch.tokens());
   TB_CHECK(batch.lengths.empty() || std::ssize(batch.lengths) == batch.samples);
+  real_lengths_.clear();
+  for (const std::int32_t length : batch.lengths) {
+    real_lengths_.push_back(static_cast<std::int32_t>(length + virtual_tokens()));
+  }
   trained_rows_.clear();
   trained_labels_.clear();
   for (std::size_t t = 0; t < batch.labels.size(); ++t) {
     if (batch.labels[t] != data::kIgnoredLabel) {
-      trained_rows_.push_back(static_cast<std::int32_t>(t));
+      const auto row = static_cast<std::int64_t>(t);
+      trained_rows_.push_back(
+          static_cast<std::int32_t>(row + (row / batch.length + 1) * virtual_tokens()));
       trained_labels_.push_back(batch.labels[t]);
     }
   }
-  return {{batch.samples, batch.length},
+  return {{batch.samples, batch.length + virtual_tokens()},
           batch.ids,
           {std::ssize(trained_rows_), trained_rows_, trained_labels_},
-          batch.lengths};
+          real_lengths_};
 }
 
 DecoderBlock::Saved CausalLM::saved(std::size_t layer, const Sequences& sequences) const {
@@ -146,9 +164,13 @@ void CausalLM::embed(const Exec& exec, const Input& input, View stream) {
   const std::int64_t tokens = input.sequences.tokens();
   const std::int64_t length = input.sequences.length;
   const View embedded = spec_.embedding_norm ? embedded_.row_range(0, tokens) : stream;
-  exec.ops.embed(input.ids, parameters_.embedding().value, embedded);
-  if (spec_.embedding_scale != 1.0) {
-    exec.ops.scale(spec_.embedding_scale, embedded, embedded);
+  if (options_.prompt != nullptr) {
+    embed_after_prompt(exec, input, embedded);
+  } else {
+    exec.ops.embed(input.ids, parameters_.embedding().value, embedded);
+    if (spec_.embedding_scale != 1.0) {
+      exec.ops.scale(spec_.embedding_scale, embedded, embedded);
+    }
   }
   if (spec_.positions == model::PositionKind::Learned) {
     const View positions = parameters_.positions().value.row_range(0, length);
@@ -161,11 +183,46 @@ void CausalLM::embed(const Exec& exec, const Input& input, View stream) {
   }
 }
 
+void CausalLM::embed_after_prompt(const Exec& exec, const Input& input, View embedded) {
+  const View table = parameters_.embedding().value;
+  const std::int64_t length = input.sequences.length;
+  const std::int64_t first = virtual_tokens();
+  for (std::int64_t sample = 0; sample < input.sequences.count; ++sample) {
+    const View rows = embedded.row_range(sample * length, length);
+    const View tokens = rows.row_range(first, length - first);
+    exec.ops.copy(options_.prompt->value, rows.row_range(0, first));
+    const auto begin = static_cast<std::size_t>(sample * tokens.rows);
+    exec.ops.embed(input.ids.empty()
+                       ? input.ids
+                       : input.ids.subspan(begin, static_cast<std::size_t>(tokens.rows)),
+                   table, tokens);
+    if (spec_.embedding_scale != 1.0) {
+      const View scaled = model::family_of(spec_).scaled_table ? tokens : rows;
+      exec.ops.scale(spec_.embedding_scale, scaled, scaled);
+    }
+  }
+}
+
+void CausalLM::prompt_backward(const Exec& exec, const Input& input, View dembedded) {
+  const View gradient = options_.prompt->gradient;
+  const std::int64_t length = input.sequences.length;
+  if (!exec.accumulate) {
+    exec.ops.fill(gradient, 0.0);
+  }
+  for (std::int64_t sample = 0; sample < input.sequences.count; ++sample) {
+    const View rows = dembedded.row_range(sample * length, virtual_tokens());
+    if (spec_.embedding_scale != 1.0 && !model::family_of(spec_).scaled_table) {
+      exec.ops.scale(spec_.embedding_scale, rows, rows);
+    }
+    exec.ops.add(rows, gradient);
+  }
+}
+
 void CausalLM::embed_backward(const Exec& exec, const Input& input, View dstream) {
   const Parameter& embedding = parameters_.embedding();
   const Parameter& positions = parameters_.positions();
-  if (!embedding.trained() && !positions.trained() && !parameters_.embedding_norm().trained() &&
-      !parameters_.embedding_norm_bias().trained()) {
+  if (options_.prompt == nullptr && !embedding.trained() && !positions.trained() &&
+      !parameters_.embedding_norm().trained() && !parameters_.embedding_norm_bias().trained()) {
     return;
   }
   const std::int64_t tokens = input.sequences.tokens();
@@ -186,6 +243,10 @@ void CausalLM::embed_backward(const Exec& exec, const Input& input, View dstream
     for (std::int64_t first = 0; first < tokens; first += length) {
       exec.ops.add(dembedded.row_range(first, length), gradient.row_range(0, length));
     }
+  }
+  if (options_.prompt != nullptr) {
+    TB_CHECK(!embedding.trained());
+    prompt_backward(exec, input, dembedded);
   }
   if (!embedding.trained()) {
     return;

@@ -27,6 +27,9 @@ class CausalLM {
     Sequences largest;  ///< largest micro-batch
     Recompute recompute = Recompute::None;
     std::int64_t chunk_rows = Head::kChunkRows;
+    /// Rows [P, D] that stand at positions 0 ... P - 1 before the tokens of each sequence; nullptr:
+    /// none. They predict nothing.
+    const Parameter* prompt = nullptr;
   };
 
   /// `parameters` and `arena` must outlive this object.
@@ -43,7 +46,8 @@ class CausalLM {
   Losses forward_backward(Ops& ops, const data::MicroBatch& batch, double gradient_scale,
                           bool accumulate, const Chance& chance = {});
 
-  /// logits [tokens, V] of a batch, whole: for looking at a model, not for training.
+  /// logits [tokens, V] of a batch, whole, without those of the prompt: for looking at a model, not
+  /// for training.
   void logits(Ops& ops, const data::MicroBatch& batch, View logits);
 
   /// Takes the scratch that forward_backward of the largest batch takes, and computes nothing.
@@ -61,10 +65,15 @@ class CausalLM {
     std::span<const std::int32_t> lengths;  ///< of samples without their padding; empty: all whole
     [[nodiscard]] RealTokens real() const { return {sequences, lengths}; }
   };
+  [[nodiscard]] std::int64_t virtual_tokens() const {
+    return options_.prompt == nullptr ? 0 : options_.prompt->value.rows;
+  }
   [[nodiscard]] Input find_trained_rows(const data::MicroBatch& batch);
   /// Frequencies that follow the length are made anew when it changes.
   void follow_length(std::int64_t length);
   void embed(const Exec& exec, const Input& input, View stream);
+  void embed_after_prompt(const Exec& exec, const Input& input, View embedded);
+  void prompt_backward(const Exec& exec, const Input& input, View dembedded);
   void embed_backward(const Exec& exec, const Input& input, View dstream);
   void forward(const Exec& exec, const Input& input);
   double backward(const Exec& exec, const Input& input, double gradient_scale);
@@ -74,6 +83,7 @@ class CausalLM {
 
   model::ModelSpec spec_;
   Options options_;
+  Sequences largest_;  ///< with the prompt
   const Parameters& parameters_;
   Arena& arena_;
   RopeTables rope_;
@@ -94,6 +104,7 @@ class CausalLM {
   View expert_load_;   ///< of Ops::add_expert_load; with a router loss only
   View router_slope_;  ///< the same: [1, N]
 
+  std::vector<std::int32_t> real_lengths_;  ///< of samples, with the prompt
   std::vector<std::int32_t> trained_rows_;
   std::vector<std::int32_t> trained_labels_;
 };

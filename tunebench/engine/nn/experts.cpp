@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "tunebench/base/error.h"
+
 namespace tunebench::engine {
 namespace {
 
@@ -28,7 +30,11 @@ Experts::Experts(const Spec& spec, const BlockParameters& parameters)
     : spec_(spec),
       router_(parameters.router),
       gate_up_(parameters.experts_gate_up),
-      down_(parameters.experts_down) {}
+      down_(parameters.experts_down) {
+  // Experts are trained all or none.
+  TB_CHECK(gate_up_.parts.empty() || gate_up_.trained());
+  TB_CHECK(down_.parts.empty() || down_.trained());
+}
 
 void Experts::fill(const Exec& exec, View x, const Saved& saved, View visitors) const {
   exec.ops.gemm(false, true, x, router_.value, saved.probabilities, false);

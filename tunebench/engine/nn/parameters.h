@@ -77,6 +77,7 @@ struct AddedMatrix {
   };
   std::vector<Part> parts;
   std::int64_t cols = 0;
+  bool multiplies = true;  ///< it takes part in a product for each token
   [[nodiscard]] std::int64_t rows() const;
 };
 

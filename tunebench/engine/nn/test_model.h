@@ -56,26 +56,25 @@ inline data::MicroBatch test_batch(const model::ModelSpec& spec, std::int64_t sa
 
 class TestModel {
  public:
-  using Attach = std::function<void(Parameters&)>;
+  using Attach = std::function<const Parameter*(Parameters&)>;
 
-  /// `attach` puts something around the projections before the model is made of them.
+  /// `attach` puts something around the projections before the model is made of them, and says what
+  /// stands before the tokens.
   TestModel(const model::ModelSpec& spec, const CausalLM::Options& options, DType dtype,
             std::uint64_t seed = 7, const Training& training = {}, const Attach& attach = {})
       : ops(make_ref_ops(dtype)), plan_(Arena::plan_only()), arena_(Arena::plan_only()) {
     {
       Parameters planned(spec, dtype, plan_, training);
-      if (attach) {
-        attach(planned);
-      }
-      CausalLM planned_model(spec, planned, options, plan_);
+      CausalLM::Options planned_options = options;
+      planned_options.prompt = attach ? attach(planned) : nullptr;
+      CausalLM planned_model(spec, planned, planned_options, plan_);
       planned_model.dry_run();
     }
     arena_ = Arena::reserve(plan_.persistent_bytes(), plan_.scratch_high_water());
     parameters = std::make_unique<Parameters>(spec, dtype, arena_, training);
-    if (attach) {
-      attach(*parameters);
-    }
-    model = std::make_unique<CausalLM>(spec, *parameters, options, arena_);
+    CausalLM::Options own_options = options;
+    own_options.prompt = attach ? attach(*parameters) : nullptr;
+    model = std::make_unique<CausalLM>(spec, *parameters, own_options, arena_);
     std::uint64_t stream = 0;
     for (const std::vector<Parameters::Named>* list :
          {&parameters->named(), &parameters->added()}) {

@@ -75,7 +75,9 @@ class AdapterTest : public testing::TestWithParam<std::tuple<std::string, std::s
   /// With dropout, as PEFT would read it from the folder.
   void drop(double probability) {
     Json config = Json::parse(read_file(folder_ / "adapter_config.json"), "adapter_config.json");
-    config.set("lora_dropout", probability);
+    if (config.at("peft_type") == Json("LORA")) {
+      config.set("lora_dropout", probability);
+    }
     options_.method = make_method(config, "adapter_config.json");
   }
 
@@ -212,6 +214,9 @@ TEST_P(AdapterTest, PeftComputesTheSameFromWhatItSaved) {
 }
 
 TEST_P(AdapterTest, ANewAdapterChangesNothingYet) {
+  if (options_.method->virtual_tokens() > 0) {
+    GTEST_SKIP() << "tokens before a text change it from the start";
+  }
   options_.adapter.clear();
   FineTuning tuning = start();
   options_.method.reset();
@@ -236,7 +241,7 @@ TEST_P(AdapterTest, EveryRungGivesTheSameBitsInThePlannedMemoryAlsoWithDropout) 
   shorter.samples = 1;
   shorter.ids.resize(static_cast<std::size_t>(shorter.length));
   shorter.labels.resize(static_cast<std::size_t>(shorter.length));
-  shorter.lengths.clear();
+  shorter.lengths.resize(1);
   data::MicroBatch whole = batch_;
   std::replace(whole.labels.begin(), whole.labels.end(), data::kIgnoredLabel, 1);
   std::vector<double> kept;

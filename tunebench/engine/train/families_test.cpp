@@ -85,25 +85,33 @@ class FamiliesTest : public testing::TestWithParam<std::tuple<std::string, std::
   /// Random weights, so that how a new model and what is added to it begin is tested, too. A head
   /// that is frozen can be as sure as its input is long and its cap allows, and no surer: the input
   /// is `length_of_input` times what it would be, the cap that of the published models.
-  void learn_by_heart(int most_steps, double length_of_input = 1.0) {
+  struct ByHeart {
+    int most_steps = 600;
+    double length_of_input = 1.0;
+    double weights = 0.2;  ///< their deviation
+    std::int64_t samples = kSamples;
+    std::int64_t length = kLength;
+  };
+  void learn_by_heart(const ByHeart& task) {
     source_.folder.reset();
-    source_.spec.initializer_range = 0.2;
+    source_.spec.initializer_range = task.weights;
     // No batch brings the loss of unbalanced experts below its share times the experts chosen.
     source_.spec.experts.loss_share = std::min(source_.spec.experts.loss_share, 1e-3);
-    if (length_of_input != 1.0 && source_.spec.logit_cap > 0.0) {
+    if (task.length_of_input != 1.0 && source_.spec.logit_cap > 0.0) {
       source_.spec.logit_cap = 30.0;
     }
     FineTuning tuning = start();
-    if (length_of_input != 1.0) {
+    if (task.length_of_input != 1.0) {
       const model::TensorNames& names = model::family_of(source_.spec).names;
       const View norm = tuning.parameter(std::string(names.final_norm) + ".weight");
-      std::fill_n(norm.f32(), norm.cols, static_cast<float>(length_of_input));
+      std::fill_n(norm.f32(), norm.cols, static_cast<float>(task.length_of_input));
     }
-    const std::vector<data::MicroBatch> batch = {family_batch(source_.spec, kSamples, kLength, 1)};
+    const std::vector<data::MicroBatch> batch = {
+        family_batch(source_.spec, task.samples, task.length, 1)};
     double loss = tuning.step(batch).loss;
     EXPECT_GT(loss, 2.5);
     int steps = 0;
-    for (; steps < most_steps && loss >= 0.05; ++steps) {
+    for (; steps < task.most_steps && loss >= 0.05; ++steps) {
       loss = tuning.step(batch).loss;
     }
     EXPECT_LT(loss, 0.05);
@@ -124,7 +132,7 @@ class FamiliesTest : public testing::TestWithParam<std::tuple<std::string, std::
 };
 
 TEST_P(FamiliesTest, LearnsOneBatchByHeart) {
-  learn_by_heart(600);
+  learn_by_heart({});
 }
 
 TEST_P(FamiliesTest, LearnsOneBatchByHeartWithLora) {
@@ -135,7 +143,24 @@ TEST_P(FamiliesTest, LearnsOneBatchByHeartWithLora) {
                     {"lora_alpha", 32},
                     {"target_modules", experts ? Json(".*_proj") : Json("all-linear")}}),
       "test");
-  learn_by_heart(600, 8.0 * source_.spec.logit_divisor);
+  learn_by_heart({.length_of_input = 8.0 * source_.spec.logit_divisor});
+}
+
+/// One text, as what stands before it is the same for each. It reaches the stream through values
+/// alone, so these must weigh something beside the embedding: wide weights, no multipliers.
+TEST_P(FamiliesTest, LearnsOneTextByHeartWithPromptTuning) {
+  constexpr std::int64_t kText = 3;
+  options_.method = make_method(
+      Json::object({{"peft_type", "PROMPT_TUNING"}, {"num_virtual_tokens", 8}}), "test");
+  options_.schedule.peak = 0.1;
+  options_.max_length = kText;
+  source_.spec.residual_scale = 1.0;
+  source_.spec.embedding_scale = 1.0;
+  learn_by_heart({.most_steps = 2000,
+                  .length_of_input = 8.0 * source_.spec.logit_divisor,
+                  .weights = 0.6,
+                  .samples = 1,
+                  .length = kText});
 }
 
 TEST_P(FamiliesTest, EveryRungGivesTheSameBitsInThePlannedMemory) {

@@ -29,7 +29,10 @@ struct Network {
                    method == nullptr ? Training{} : method->training(spec)),
         adapters(attach()),
         model(spec, parameters,
-              {.largest = {options.max_samples, options.max_length}, .recompute = rung}, arena),
+              {.largest = {options.max_samples, options.max_length},
+               .recompute = rung,
+               .prompt = method == nullptr ? nullptr : method->prompt(parameters)},
+              arena),
         workspace(take_workspace(ops, arena)) {}
 
   const Method* method;  ///< nullptr: the whole model is trained
@@ -58,8 +61,16 @@ struct Reservation {
   std::int64_t scratch_bytes = 0;
 };
 
-void check_options(const FineTuningOptions& options) {
+void check_options(const model::ModelSpec& spec, const FineTuningOptions& options) {
   TB_CHECK(options.max_samples > 0 && options.max_length > 0);
+  const std::int64_t whole =
+      options.max_length + (options.method == nullptr ? 0 : options.method->virtual_tokens());
+  if (spec.positions == model::PositionKind::Learned && whole > spec.max_positions) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("{} positions with those of virtual tokens are more than the {} that "
+                            "the model has learned; lower model_max_length or num_virtual_tokens",
+                            whole, spec.max_positions));
+  }
   // Rows are counted in 32 bits by gather and scatter.
   constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
   if (options.max_samples > kMostTokens / options.max_length) {
@@ -72,7 +83,7 @@ void check_options(const FineTuningOptions& options) {
 
 Reservation reserve_by_plan(const model::ModelSpec& spec, const FineTuningOptions& options,
                             Recompute rung, const Ops& ops) {
-  check_options(options);
+  check_options(spec, options);
   Arena arena = Arena::plan_only();
   Network network(spec, options, rung, ops, arena);
   network.model.dry_run();
@@ -194,7 +205,8 @@ FineTuning::FineTuning(const model::ModelSource& source, const FineTuningOptions
     TB_CHECK(network.method != nullptr);
     load_adapter(options.adapter, *network.method, network.spec, network.parameters);
   } else if (network.method != nullptr) {
-    network.method->begin(network.spec, options.seed, network.parameters);
+    network.method->begin(network.spec, {options.seed, options.beginning_tokens},
+                          network.parameters);
   }
   flush_denormals_in_this_thread();
 }

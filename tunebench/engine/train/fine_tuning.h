@@ -33,6 +33,7 @@ struct FineTuningOptions {
   Schedule schedule;
   std::shared_ptr<const Method> method;  ///< nullptr: the whole model is trained
   std::filesystem::path adapter;         ///< folder whose tensors the method begins with; or empty
+  std::vector<std::int32_t> beginning_tokens;  ///< of Method::beginning_text()
 };
 
 struct StepResult {

@@ -40,7 +40,8 @@ The same for every family above.
 |---|---|
 | full fine-tuning | yes |
 | LoRA | r, alpha, dropout, rank-stabilised; targets by names, all-linear, expression or family; bias none, all, lora_only; modules_to_save. Refused: adapters of head and embedding, rank_pattern, alpha_pattern, layers_to_transform, ways to begin that change the base |
-| DoRA, IA3, prompt tuning, LLaMA-Adapter | not yet: refused by name |
+| prompt tuning | virtual tokens that begin as a text, as drawn tokens or as normal numbers |
+| DoRA, IA3, LLaMA-Adapter | not yet: refused by name |
 | GPTQ-LoRA, QLoRA | not yet: refused by name |
 | adapters | PEFT folders are read and written |
 | recompute (`gradient_checkpointing`) | yes, four rungs |
