@@ -285,6 +285,32 @@ TEST_P(AdapterTest, MicroBatchesEqualOneBatchAlsoWithDropout) {
   }
 }
 
+TEST(AdapterMemory, AFrozenSmolLm2NeedsItsWeightsAndActivationsOnly) {
+  const model::ModelSpec spec = model::resolve_model("smollm2-135m").spec;
+  FineTuningOptions options;
+  const auto part = [](const FineTuning::Plan& plan, std::string_view name) {
+    for (const Arena::Part& one : plan.parts) {
+      if (one.name == name) {
+        return one.bytes;
+      }
+    }
+    return std::int64_t{0};
+  };
+  const std::unique_ptr<Ops> ops = make_cpu_ops(2);
+  const FineTuning::Plan full = FineTuning::plan(spec, options, Recompute::None, *ops);
+  options.method =
+      make_method(Json::object({{"peft_type", "LORA"}, {"r", 8}, {"lora_dropout", 0.05}}), "test");
+  const FineTuning::Plan lora = FineTuning::plan(spec, options, Recompute::None, *ops);
+  // Each of the 120 matrices begins at a whole line.
+  const std::int64_t trained = trained_parameter_count(options.method.get(), spec) * 4;
+  EXPECT_NEAR(static_cast<double>(part(lora, "gradients")), static_cast<double>(trained), 120 * 64);
+  EXPECT_EQ(part(lora, "optimizer"), 2 * part(lora, "gradients"));
+  EXPECT_EQ(part(lora, "weights"), part(full, "weights") + part(lora, "gradients"));
+  EXPECT_EQ(part(lora, "activations"), part(full, "activations"));
+  EXPECT_LT(lora.bytes, std::int64_t{1'200'000'000});
+  EXPECT_GT(full.bytes, std::int64_t{2'600'000'000});
+}
+
 INSTANTIATE_TEST_SUITE_P(Adapters, AdapterTest,
                          testing::Combine(testing::ValuesIn(golden_cases(kAdapters, "case.json")),
                                           testing::ValuesIn(test_backends())),
