@@ -96,9 +96,11 @@ TEST_F(Trainers, ExactPackageVersionsAreInTheRecord) {
 TEST_F(Trainers, HfDoesLoraAndNamesWhoDoesWhatItCannot) {
   make_environment();
   EXPECT_THAT(
-      session_.run(run_words({"--experiment", "finetune_pt_benchmark", "--trainer", "hf"})).err,
-      HasSubstr("finetune_pt_benchmark-v1.0.0 cannot be run by trainer hf - trainers that can: "
-                "native"));
+      session_.run(run_words({"--experiment", "finetune_adapter_benchmark", "--trainer", "hf"}))
+          .err,
+      HasSubstr(
+          "finetune_adapter_benchmark-v1.0.0 cannot be run by trainer hf - trainers that can: "
+          "simulated, command, litgpt"));
   const Said said = session_.run(run_words(
       {"--experiment", "finetune_lora_benchmark", "--max-steps", "2", "--trainer", "hf"}));
   EXPECT_EQ(said.exit.code, 0) << said.err;

@@ -262,7 +262,8 @@ void Fetching::publish(const std::vector<RemoteFile>& files) {
       if (fs::is_symlink(link, none) && fs::read_symlink(link, none) == target) {
         continue;
       }
-      const fs::path made = folder / fmt::format(".{}.{}", file.hash, ::getpid());
+      static std::atomic<int> number = 0;  // others of this process may make the same link
+      const fs::path made = folder / fmt::format(".{}.{}.{}", file.hash, ::getpid(), ++number);
       fs::remove(made);
       fs::create_symlink(target, made);
       fs::rename(made, link);

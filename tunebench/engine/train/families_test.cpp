@@ -103,7 +103,8 @@ class FamiliesTest : public testing::TestWithParam<std::tuple<std::string, std::
     FineTuning tuning = start();
     if (task.length_of_input != 1.0) {
       const model::TensorNames& names = model::family_of(source_.spec).names;
-      const View norm = tuning.parameter(std::string(names.final_norm) + ".weight");
+      const View norm =
+          tuning.parameter(source_.spec.tensor_prefix + std::string(names.final_norm) + ".weight");
       std::fill_n(norm.f32(), norm.cols, static_cast<float>(task.length_of_input));
     }
     const std::vector<data::MicroBatch> batch = {
