@@ -128,8 +128,7 @@ std::vector<FileLock> lock_all(const CacheLayout& layout, const std::string& mod
   std::vector<std::string> names = names_in(folder);
   names.push_back(layout.model_lock().filename().string());
   std::ranges::sort(names);
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   std::vector<FileLock> locks;
   for (const std::string& name : names) {
     std::optional<FileLock> lock = FileLock::try_to_get(folder / name, FileLock::Kind::Exclusive);

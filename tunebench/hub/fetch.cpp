@@ -253,8 +253,8 @@ void Fetching::publish(const std::vector<RemoteFile>& files) {
   try {
     fs::create_directories(folder);
     std::vector<RemoteFile> order = files;
-    std::ranges::stable_partition(
-        order, [](const RemoteFile& file) { return file.name != "config.json"; });
+    std::stable_partition(order.begin(), order.end(),
+                          [](const RemoteFile& file) { return file.name != "config.json"; });
     for (const RemoteFile& file : order) {
       const fs::path target = fs::path("../../blobs") / file.hash;
       const fs::path link = folder / file.name;
