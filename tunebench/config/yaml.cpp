@@ -259,13 +259,20 @@ std::optional<Place> broken_text(std::string_view text) {
   return std::nullopt;
 }
 
+constexpr int kMostDocuments = 1000;
+
 /// The parser's columns count code points and a tab as one; messages count bytes up to there.
 void parse_documents(const std::shared_ptr<const SourceText>& source, Diagnostics& problems,
                      const YamlBounds& bounds, std::vector<YamlDocument>& documents) {
   std::istringstream stream(source->text());
   YAML::Parser parser(stream);
   TreeBuilder builder(*source, bounds, problems);
+  // yaml-cpp 0.7 finds documents without end in some broken texts: ",\n\tbat}i".
+  int found = 0;
   while (parser.HandleNextDocument(builder)) {
+    if (++found > kMostDocuments) {
+      throw Refused{{1, 1}, fmt::format("more than {} documents", kMostDocuments)};
+    }
     std::optional<YamlNode> root = builder.take();
     if (root && !root->is_null()) {
       documents.push_back({source, std::move(*root)});

@@ -150,6 +150,10 @@ TEST(Yaml, RefusesWhatExceedsTheBounds) {
               ElementsAre("p.yaml: is 1.91 MiB long, more than the 1.00 MiB of a plan"));
 }
 
+TEST(Yaml, EndsWhereTheParserFindsDocumentsWithoutEnd) {
+  EXPECT_THAT(refusals(",\n\tbat}i"), ElementsAre(HasSubstr("1:1: more than 1000 documents")));
+}
+
 TEST(Yaml, WritesScalarsThatReadBack) {
   for (const Json& value : {Json("a"),
                             Json("4"),
