@@ -47,7 +47,7 @@ TEST(PlanCommand, TellsEveryPointAndWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(session.store())) << "not even an empty store";
 }
 
-TEST(PlanCommand, TenOfABillionPointsTakeLessThanASecond) {
+TEST(PlanCommand, TenOfABillionPointsWalkOverNoPoint) {
   Session session;
   const auto begin = std::chrono::steady_clock::now();
   const Said said = session.run({"plan", "-m", "tiny", "-l", "2..501", "-b", "1..1000", "--seed",
@@ -61,11 +61,8 @@ TEST(PlanCommand, TenOfABillionPointsTakeLessThanASecond) {
   // Sum over lengths 2 to 501 of 2001 - length, times 100 batches.
   EXPECT_EQ(preview.at("points_kept").as_double(), (500.0 * 2001 - 503.0 * 250) * 100);
   EXPECT_EQ(preview.at("points").as_array().size(), 10U);
-#ifndef TB_SANITIZED
-  EXPECT_LT(took, std::chrono::seconds(1));
-#else
-  static_cast<void>(took);
-#endif
+  // 0.03 s on a quiet machine; walking over the points would take hours.
+  EXPECT_LT(took, std::chrono::seconds(60));
 }
 
 TEST(PlanCommand, PrintsASchema) {
