@@ -14,7 +14,7 @@
 #include "tunebench/base/json.h"
 #include "tunebench/base/text.h"
 #include "tunebench/hub/internal/cache_layout.h"
-#include "tunebench/hub/internal/file_lock.h"
+#include "tunebench/hub/internal/model_lock.h"
 
 namespace tunebench::hub {
 
@@ -131,7 +131,7 @@ std::vector<FileLock> lock_all(const CacheLayout& layout, const std::string& mod
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::vector<FileLock> locks;
   for (const std::string& name : names) {
-    std::optional<FileLock> lock = FileLock::try_to_get(folder / name, FileLock::Kind::Exclusive);
+    std::optional<FileLock> lock = try_model_lock(folder / name, FileLock::Kind::Exclusive);
     if (!lock) {
       throw Error(ErrorCode::Unsupported,
                   fmt::format("{} is being fetched by another process; nothing is removed", model));

@@ -16,8 +16,8 @@
 #include "tunebench/hub/cache.h"
 #include "tunebench/hub/internal/blob_writer.h"
 #include "tunebench/hub/internal/cache_layout.h"
-#include "tunebench/hub/internal/file_lock.h"
 #include "tunebench/hub/internal/hub_client.h"
+#include "tunebench/hub/internal/model_lock.h"
 
 namespace tunebench::hub {
 
@@ -94,7 +94,7 @@ FileLock Fetching::wait_for_lock(const RemoteFile& file) {
   bool told = false;
   while (true) {
     std::optional<FileLock> lock =
-        FileLock::try_to_get(layout_.blob_lock(file.hash), FileLock::Kind::Exclusive);
+        try_model_lock(layout_.blob_lock(file.hash), FileLock::Kind::Exclusive);
     if (lock) {
       return std::move(*lock);
     }
@@ -282,7 +282,7 @@ FetchResult Fetching::run() {
   listing_ = client.listing();
   std::vector<RemoteFile> files = chosen_files(listing_);
   std::optional<FileLock> in_use;
-  while (!(in_use = FileLock::try_to_get(layout_.model_lock(), FileLock::Kind::Shared))) {
+  while (!(in_use = try_model_lock(layout_.model_lock(), FileLock::Kind::Shared))) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   const auto index = std::ranges::find(files, kIndexName, &RemoteFile::name);

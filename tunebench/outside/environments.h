@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tunebench/base/file_lock.h"
 #include "tunebench/outside/environment_spec.h"
-#include "tunebench/outside/file_lock.h"
 
 namespace tunebench::outside {
 

@@ -1,35 +1,19 @@
 #include "tunebench/store/internal/libpq.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "tunebench/base/error.h"
+#include "tunebench/base/shared_library.h"
 #include "tunebench/base/text.h"
 
 namespace tunebench::store {
 namespace {
 
-constexpr const char* kLibrary = "libpq.so.5";
-
-template <typename Function>
-void load_function(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));  // NOLINT: dlsym's own contract
-  if (function == nullptr) {
-    throw Error(ErrorCode::Unsupported, fmt::format("{} has no {}", kLibrary, name));
-  }
-}
-
 Libpq load() {
-  // Never closed: its own libraries do not expect to be.
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("a PostgreSQL store needs PostgreSQL's client library, which is not "
-                            "here ({}); install it, on Debian: apt-get install libpq5",
-                            printable(dlerror())));
-  }
+  const SharedLibrary library("libpq.so.5", "a PostgreSQL store needs PostgreSQL's client library",
+                              "libpq5");
   Libpq api{};
-#define TB_LOAD(name) load_function(library, #name, api.name)
+#define TB_LOAD(name) library.load(#name, api.name)
   TB_LOAD(PQclear);
   TB_LOAD(PQcmdTuples);
   TB_LOAD(PQconnectdb);
