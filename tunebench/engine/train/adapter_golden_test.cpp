@@ -227,14 +227,7 @@ TEST_P(AdapterTest, ANewAdapterChangesNothingYet) {
 }
 
 TEST_P(AdapterTest, EveryRungGivesTheSameBitsInThePlannedMemoryAlsoWithDropout) {
-  // Without the folder, as it has two layers, and so few do not need less on each rung.
-  constexpr std::int64_t kLayers = 8;
-  source_.folder.reset();
-  source_.spec.initializer_range = 0.2;
-  source_.spec.layers = kLayers;
-  for (std::size_t layer = 0; !source_.spec.local_layers.empty() && layer + 2 < kLayers; ++layer) {
-    source_.spec.local_layers.push_back(source_.spec.local_layers[layer]);
-  }
+  make_deep(source_);
   options_.adapter.clear();
   drop(0.2);
   data::MicroBatch shorter = batch_;

@@ -165,14 +165,7 @@ TEST_P(FamiliesTest, LearnsOneTextByHeartWithPromptTuning) {
 }
 
 TEST_P(FamiliesTest, EveryRungGivesTheSameBitsInThePlannedMemory) {
-  // So many layers that each rung needs less memory than the one before it.
-  constexpr std::int64_t kLayers = 8;
-  source_.folder.reset();
-  source_.spec.initializer_range = 0.2;
-  source_.spec.layers = kLayers;
-  for (std::size_t layer = 0; !source_.spec.local_layers.empty() && layer + 2 < kLayers; ++layer) {
-    source_.spec.local_layers.push_back(source_.spec.local_layers[layer]);
-  }
+  make_deep(source_);
   std::vector<float> kept;
   for (const Recompute rung : kRecomputeLadder) {
     options_.memory_bytes =

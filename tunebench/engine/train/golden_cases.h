@@ -11,6 +11,7 @@
 #include "tunebench/base/json.h"
 #include "tunebench/data/batch.h"
 #include "tunebench/engine/core/matrix.h"
+#include "tunebench/model/model_source.h"
 #include "tunebench/model/safetensors.h"
 
 // The recorded models that tests of whole steps run on.
@@ -93,6 +94,18 @@ inline data::MicroBatch recorded_batch(const Json& recorded) {
     }
   }
   return batch;
+}
+
+/// Random weights in place of the folder's two layers: so many layers that each rung needs less
+/// memory than the one before it.
+inline void make_deep(model::ModelSource& source) {
+  constexpr std::int64_t kLayers = 8;
+  source.folder.reset();
+  source.spec.initializer_range = 0.2;
+  source.spec.layers = kLayers;
+  for (std::size_t layer = 0; !source.spec.local_layers.empty() && layer + 2 < kLayers; ++layer) {
+    source.spec.local_layers.push_back(source.spec.local_layers[layer]);
+  }
 }
 
 }  // namespace tunebench::engine
